@@ -1,0 +1,49 @@
+"""The small closed sets of words: outcomes, lanes, kinds of build, states of a test."""
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What one try of one test came to, as reported and never rewritten."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERRORED = "errored"
+    SKIPPED = "skipped"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the try ran and did not pass."""
+        return self in (Outcome.FAILED, Outcome.ERRORED)
+
+
+class Lane(StrEnum):
+    """Where a build's tree came from. Bound to the token, never claimed in a request."""
+
+    TRUNK = "trunk"
+    REVIEW = "review"
+    AGENT = "agent"
+
+
+class BuildKind(StrEnum):
+    """Whether a build is an execution of its own or was ordered because of an earlier one."""
+
+    RUN = "run"
+    RERUN = "rerun"
+
+
+class Status(StrEnum):
+    """The standing of one (test, variant) on trunk."""
+
+    GATING = "gating"
+    QUARANTINED = "quarantined"
+    BROKEN = "broken"
+    HELD = "held"
+    """The evidence for quarantine is there, but the cap or a rule keeps the test gating."""
+
+
+class Mode(StrEnum):
+    """Whether a project acts on its decisions."""
+
+    OBSERVE = "observe"
+    ENFORCE = "enforce"
