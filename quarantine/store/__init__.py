@@ -1,1 +1,1 @@
-"""TODO room store."""
+"""Tables, engines and the queries on them: the only room that knows SQL."""

@@ -1,0 +1,80 @@
+"""Engines and transactions. SQLite runs in WAL with full synchronisation; a writer takes its lock when it begins.
+
+A deferred SQLite transaction that first reads and then writes can lose the race for the write lock and fail at once,
+however long the busy time-out is; `BEGIN IMMEDIATE` waits instead. PostgreSQL serialises the writers of one project by
+a row lock that the services take (`projects.lock`).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from quarantine.errors import BadConfiguration, Busy
+
+BUSY_TIMEOUT_MS = 10_000
+
+
+def open_engine(url: str) -> Engine:
+    """Return an engine for `sqlite:///PATH` or `postgresql+psycopg://...`; raises BadConfiguration for anything else."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(url)
+    if parsed.get_backend_name() == "postgresql":
+        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+    raise BadConfiguration(
+        f"The database URL starts with {parsed.drivername!r}, which is neither SQLite nor PostgreSQL.",
+        mend="Use sqlite:///PATH or postgresql://USER@HOST/NAME.",
+    )
+
+
+def _sqlite(url: str) -> Engine:
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000})
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: Any, _entry: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # we begin transactions ourselves, see _begin
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_TIMEOUT_MS}"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        reads_only = connection.get_execution_options().get("reads_only", False)
+        connection.exec_driver_sql("BEGIN" if reads_only else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """One transaction that writes: committed on leaving, rolled back on an error; raises Busy when it cannot be had."""
+    with _translated(), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """One transaction that only reads, from one consistent snapshot on SQLite; raises Busy when it cannot be had."""
+    with _translated(), engine.connect().execution_options(reads_only=True) as connection, connection.begin():
+        yield connection
+
+
+_BUSY_SIGNS = ("database is locked", "database or disk is full", "disk i/o error", "no space left", "could not extend")
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        said = str(error.orig).strip()
+        if isinstance(error, OperationalError) or any(sign in said.lower() for sign in _BUSY_SIGNS):
+            raise Busy(
+                f"The database cannot take this now: {said}.",
+                mend="Nothing of it was stored; send the same again later.",
+            ) from error
+        raise

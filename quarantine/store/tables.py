@@ -1,0 +1,418 @@
+"""Every table, and nothing else. The project id leads every key, so that a distributed PostgreSQL can shard by it.
+
+Rows hold what a page, a list or an explanation asks for. What changes for every test in every build lives in two
+kinds of column blob instead: `build_outcomes` (one per build and variant, never changed except to add later uploads of
+the same build) and `history` (one per variant, rewritten with each build). A test's place in a blob is its `ordinal`.
+"""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    MetaData,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.schema import SchemaItem
+from sqlmodel import Field, SQLModel
+
+metadata: MetaData = SQLModel.metadata
+metadata.naming_convention = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+Json = Any
+
+
+def _of_project() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["project_id"], ["project.id"])
+
+
+def _one_of(column: str, *words: str) -> CheckConstraint:
+    listed = ", ".join(f"'{word}'" for word in words)
+    return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+class Project(SQLModel, table=True):
+    """One repository with one gating set.
+
+    `reserve` is R, the first reserve of (test, variant) pairs; None until the first full trunk build has come in.
+    `pairs`, `tests` and `builds` are the highest pair number, test ordinal + 1 and build sequence number given out.
+    `gating_version` grows by one with each change of the gating set or of the mode.
+    """
+
+    __tablename__ = "project"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_one_of("mode", "observe", "enforce"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    slug: str = Field(max_length=100, unique=True)
+    created_at: datetime
+    mode: str = Field(max_length=16)
+    secret: bytes = Field(sa_type=LargeBinary)
+    reserve: int | None = None
+    pairs: int = 0
+    tests: int = 0
+    builds: int = 0
+    gating_version: int = 0
+
+
+class Token(SQLModel, table=True):
+    """An API token: only its SHA-256 is kept. `lane` and `change` bind what its reports may speak for."""
+
+    __tablename__ = "token"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        _of_project(),
+        _one_of("scope", "report", "read", "admin"),
+        CheckConstraint("(scope = 'report') = (lane IS NOT NULL)", name="lane_with_report"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    id: str = Field(primary_key=True, max_length=16)
+    digest: bytes = Field(sa_type=LargeBinary, unique=True)
+    label: str = Field(max_length=100)
+    scope: str = Field(max_length=16)
+    lane: str | None = Field(default=None, max_length=16)
+    change: str | None = Field(default=None, max_length=200)
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class Test(SQLModel, table=True):
+    """A test ever seen, by its dense ordinal. Append-only but for `unique_id` and the raw place it was last seen at."""
+
+    __tablename__ = "test"
+    __test__: ClassVar[bool] = False
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(), UniqueConstraint("project_id", "digest"))
+
+    project_id: int = Field(primary_key=True)
+    ordinal: int = Field(primary_key=True)
+    digest: bytes = Field(sa_type=LargeBinary)
+    stream: str = Field(default="", max_length=200)
+    suite: Json = Field(sa_type=JSON)
+    classname: str = Field(sa_type=Text)
+    name: str = Field(sa_type=Text)
+    file: str = Field(default="", sa_type=Text)
+    line: int | None = None
+    unique_id: bool = True
+    first_build: int
+
+
+class Variant(SQLModel, table=True):
+    """One way to run the suite: the key-value pairs under a variant hash, the CI job's name among them."""
+
+    __tablename__ = "variant"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+
+    project_id: int = Field(primary_key=True)
+    hash: str = Field(primary_key=True, max_length=16)
+    keys: Json = Field(sa_type=JSON)
+    first_build: int
+
+
+class Build(SQLModel, table=True):
+    """One execution of the suite, or of a part of it, on one tree; numbered by arrival (`seq`, from 1)."""
+
+    __tablename__ = "build"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        _of_project(),
+        UniqueConstraint("project_id", "key"),
+        Index(None, "project_id", "tree"),
+        Index(None, "project_id", "lane", "seq"),
+        _one_of("kind", "run", "rerun"),
+        _one_of("lane", "trunk", "review", "agent"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+    key: str = Field(max_length=32)
+    build: str = Field(sa_type=Text)
+    attempt: int
+    job: str = Field(sa_type=Text)
+    kind: str = Field(max_length=8)
+    rerun_of: str | None = Field(default=None, sa_type=Text)
+    lane: str = Field(max_length=16)
+    change: str | None = Field(default=None, sa_type=Text)
+    commit: str | None = Field(default=None, sa_type=Text)
+    tree: str | None = Field(default=None, max_length=64)
+    base_commit: str | None = Field(default=None, sa_type=Text)
+    manifest: str | None = Field(default=None, max_length=64)
+    complete: bool
+    runner: str = Field(default="", sa_type=Text)
+    command: str = Field(default="", sa_type=Text)
+    setting: str = Field(max_length=16)
+    environment_hash: str | None = Field(default=None, max_length=64)
+    stream: str = Field(default="", max_length=200)
+    exit_code: int | None = None
+    started_at: datetime | None = None
+    received_at: datetime
+    run_events: int = 0
+    incident: str | None = Field(default=None, max_length=32)
+    token_id: str | None = Field(default=None, max_length=16)
+
+
+class BuildOutcomes(SQLModel, table=True):
+    """The outcomes of one build in one variant, as compressed columns over the tests' ordinals.
+
+    `outcomes` holds one byte a test: the code of the first try in the low half, of the last try in the high half.
+    `counted` holds one bit a test: whether its first try is a counted trial. `tree` and `setting` repeat the build's,
+    for the index that finds what else ran on the identical tree.
+    """
+
+    __tablename__ = "build_outcomes"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
+        Index(None, "project_id", "variant_hash", "tree"),
+        Index(None, "project_id", "variant_hash", "is_trunk", "build_seq"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    build_seq: int = Field(primary_key=True)
+    variant_hash: str = Field(primary_key=True, max_length=16)
+    tree: str | None = Field(default=None, max_length=64)
+    setting: str = Field(max_length=16)
+    is_trunk: bool
+    is_run: bool
+    received_at: datetime
+    passed: int
+    failed: int
+    skipped: int
+    flaky: int
+    outcomes: bytes = Field(sa_type=LargeBinary)
+    counted: bytes = Field(sa_type=LargeBinary)
+
+
+class Report(SQLModel, table=True):
+    """One accepted JUnit document of a build. The bytes as received are the evidence; they are kept compressed."""
+
+    __tablename__ = "report"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
+    )
+
+    project_id: int = Field(primary_key=True)
+    build_seq: int = Field(primary_key=True)
+    sha256: str = Field(primary_key=True, max_length=64)
+    name: str = Field(sa_type=Text)
+    status: str = Field(max_length=16)
+    size_bytes: int
+    problems: Json = Field(sa_type=JSON)
+    received_at: datetime
+
+
+class ReportBody(SQLModel, table=True):
+    """The compressed bytes of a report, apart from its row so that lists stay cheap."""
+
+    __tablename__ = "report_body"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+
+    project_id: int = Field(primary_key=True)
+    sha256: str = Field(primary_key=True, max_length=64)
+    body: bytes = Field(sa_type=LargeBinary)
+
+
+class RefusedReport(SQLModel, table=True):
+    """A document that was refused, with its reason; the bytes stay a week, up to a cap, for debugging."""
+
+    __tablename__ = "refused_report"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(), Index(None, "project_id", "received_at"))
+
+    project_id: int = Field(primary_key=True)
+    sha256: str = Field(primary_key=True, max_length=64)
+    name: str = Field(sa_type=Text)
+    code: str = Field(max_length=64)
+    sentence: str = Field(sa_type=Text)
+    size_bytes: int
+    received_at: datetime
+    token_id: str | None = Field(default=None, max_length=16)
+    body: bytes | None = Field(default=None, sa_type=LargeBinary)
+
+
+class Failure(SQLModel, table=True):
+    """A run with a failed try. `trial` is its trial index when the first try is a counted trial."""
+
+    __tablename__ = "failure"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
+        Index(None, "project_id", "variant_hash", "test", "build_seq"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    build_seq: int = Field(primary_key=True)
+    variant_hash: str = Field(primary_key=True, max_length=16)
+    test: int = Field(primary_key=True)
+    is_trunk: bool
+    received_at: datetime
+    outcome: str = Field(max_length=8)
+    tries: int
+    passed_on_retry: bool
+    trial: int | None = None
+    signature: str = Field(max_length=40)
+    kind: str = Field(sa_type=Text)
+    message: str = Field(sa_type=Text)
+    detail: str = Field(sa_type=Text)
+
+
+class RunEventRow(SQLModel, table=True):
+    """A record that is no test: it makes the build red and can never be quarantined."""
+
+    __tablename__ = "run_event"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
+    )
+
+    project_id: int = Field(primary_key=True)
+    build_seq: int = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    kind: str = Field(max_length=40)
+    where: str = Field(sa_type=Text)
+    outcome: str = Field(max_length=8)
+    message: str = Field(sa_type=Text)
+    detail: str = Field(sa_type=Text)
+
+
+class HeadRow(SQLModel, table=True):
+    """A head: see `quarantine.domain.evidence.Head`. `life` counts how often the evidence has been restarted."""
+
+    __tablename__ = "head"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
+        Index(None, "project_id", "variant_hash", "tree"),
+        Index(None, "project_id", "build_seq"),
+        Index(None, "project_id", "confirmed_at", "arrived_at"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    variant_hash: str = Field(primary_key=True, max_length=16)
+    test: int = Field(primary_key=True)
+    life: int = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    trial: int
+    build_seq: int
+    arrived_at: datetime
+    lane: str = Field(max_length=16)
+    change: str | None = Field(default=None, sa_type=Text)
+    tree: str | None = Field(default=None, max_length=64)
+    setting: str = Field(max_length=16)
+    fingerprint: int = Field(sa_type=BigInteger)
+    signature: str = Field(max_length=40)
+    confirmed_at: datetime | None = None
+    confirmed_by: int | None = None
+    reruns_failed: int = 0
+    trunk_trials: int
+    trunk_days: int
+    incident: str | None = Field(default=None, max_length=32)
+
+
+class HistoryRow(SQLModel, table=True):
+    """The running columns of one variant over the tests' ordinals: see `quarantine.policy.history`."""
+
+    __tablename__ = "history"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+
+    project_id: int = Field(primary_key=True)
+    variant_hash: str = Field(primary_key=True, max_length=16)
+    trunk_builds: int = 0
+    columns: bytes = Field(sa_type=LargeBinary)
+
+
+class StandingRow(SQLModel, table=True):
+    """The present standing of a (test, variant) that ever had a head: see `quarantine.domain.standing`."""
+
+    __tablename__ = "standing"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        _of_project(),
+        Index(None, "project_id", "status"),
+        _one_of("status", "gating", "quarantined", "broken", "held"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    variant_hash: str = Field(primary_key=True, max_length=16)
+    test: int = Field(primary_key=True)
+    status: str = Field(max_length=16)
+    since: datetime
+    life: int = 0
+    streaks: int = 1
+    entry_build: int | None = None
+    window_onsets: int = 0
+    window_trials: int = 0
+    window_build: int | None = None
+    entry_trunk_trials: int = 0
+    entry_trunk_days: int = 0
+    by_hand: bool = False
+    expires_at: datetime | None = None
+    reason: str = Field(default="", sa_type=Text)
+
+
+class TransitionRow(SQLModel, table=True):
+    """A change of standing with all its evidence. Append-only."""
+
+    __tablename__ = "transition"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        _of_project(),
+        Index(None, "project_id", "variant_hash", "test", "number"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    variant_hash: str = Field(max_length=16)
+    test: int
+    from_status: str = Field(max_length=16)
+    to_status: str = Field(max_length=16)
+    at: datetime
+    reason: str = Field(sa_type=Text)
+    evidence: Json = Field(sa_type=JSON)
+    actor: str = Field(max_length=120)
+    policy_version: str = Field(max_length=40)
+    mode: str = Field(max_length=16)
+    build_seq: int | None = None
+
+
+class Incident(SQLModel, table=True):
+    """A storm: builds whose failures share one cause outside the tests."""
+
+    __tablename__ = "incident"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(), Index(None, "project_id", "last_at"))
+
+    project_id: int = Field(primary_key=True)
+    id: str = Field(primary_key=True, max_length=32)
+    first_at: datetime
+    last_at: datetime
+    builds: Json = Field(sa_type=JSON)
+    tests: Json = Field(sa_type=JSON)
+    sentence: str = Field(sa_type=Text)
+    evidence: Json = Field(sa_type=JSON)
+
+
+class Audit(SQLModel, table=True):
+    """Who did what: uploads, tokens, human decisions. Append-only."""
+
+    __tablename__ = "audit"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+
+    project_id: int = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    at: datetime
+    actor: str = Field(max_length=120)
+    action: str = Field(max_length=40)
+    detail: Json = Field(sa_type=JSON)
+
+
+class JobRun(SQLModel, table=True):
+    """A period of a scheduled job that some daemon has claimed."""
+
+    __tablename__ = "job_run"
+
+    job: str = Field(primary_key=True, max_length=40)
+    period: str = Field(primary_key=True, max_length=40)
+    claimed_at: datetime
