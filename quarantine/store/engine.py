@@ -20,7 +20,7 @@ BUSY_TIMEOUT_MS = 10_000
 
 
 def open_engine(url: str) -> Engine:
-    """Return an engine for `sqlite:///PATH` or `postgresql+psycopg://...`; raises BadConfiguration for anything else."""
+    """Return an engine for `sqlite:///PATH` or `postgresql://...`; raises BadConfiguration for anything else."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(url)

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Index,
     LargeBinary,
     MetaData,
+    Table,
     Text,
     UniqueConstraint,
 )
@@ -416,3 +417,27 @@ class JobRun(SQLModel, table=True):
     job: str = Field(primary_key=True, max_length=40)
     period: str = Field(primary_key=True, max_length=40)
     claimed_at: datetime
+
+
+def _table(model: type[SQLModel]) -> Table:
+    return metadata.tables[str(model.__tablename__)]
+
+
+PROJECT = _table(Project)
+TOKEN = _table(Token)
+TEST = _table(Test)
+VARIANT = _table(Variant)
+BUILD = _table(Build)
+BUILD_OUTCOMES = _table(BuildOutcomes)
+REPORT = _table(Report)
+REPORT_BODY = _table(ReportBody)
+REFUSED_REPORT = _table(RefusedReport)
+FAILURE = _table(Failure)
+RUN_EVENT = _table(RunEventRow)
+HEAD = _table(HeadRow)
+HISTORY = _table(HistoryRow)
+STANDING = _table(StandingRow)
+TRANSITION = _table(TransitionRow)
+INCIDENT = _table(Incident)
+AUDIT = _table(Audit)
+JOB_RUN = _table(JobRun)

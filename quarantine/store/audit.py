@@ -1,0 +1,25 @@
+"""The append-only record of who did what."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from quarantine.store.tables import AUDIT
+
+
+def record(connection: Connection, project_id: int, *, at: datetime, actor: str, action: str, detail: Any) -> None:
+    """Append one row; `detail` must be JSON."""
+    last = select(func.coalesce(func.max(AUDIT.c.number), 0)).where(AUDIT.c.project_id == project_id)
+    number = connection.execute(last).scalar_one() + 1
+    connection.execute(
+        AUDIT.insert().values(
+            project_id=project_id, number=number, at=at, actor=actor[:120], action=action, detail=detail
+        )
+    )
+
+
+def latest(connection: Connection, project_id: int, limit: int = 100) -> list[dict[str, Any]]:
+    """Return the newest rows first."""
+    query = select(AUDIT).where(AUDIT.c.project_id == project_id).order_by(AUDIT.c.number.desc()).limit(limit)
+    return [dict(row) for row in connection.execute(query).mappings()]

@@ -1,0 +1,33 @@
+"""The running columns of each variant."""
+
+from sqlalchemy import Connection, select
+
+from quarantine.policy.history import History
+from quarantine.store.sql import upsert
+from quarantine.store.tables import HISTORY
+
+
+def load(connection: Connection, project_id: int, variant_hash: str) -> tuple[History, int]:
+    """Return the variant's columns and how many trunk builds it has had; empty and 0 for a new variant."""
+    query = select(HISTORY.c["columns"], HISTORY.c.trunk_builds).where(
+        HISTORY.c.project_id == project_id, HISTORY.c.variant_hash == variant_hash
+    )
+    row = connection.execute(query).first()
+    return (History.from_bytes(row[0]), row[1]) if row else (History(), 0)
+
+
+def save(connection: Connection, project_id: int, variant_hash: str, history: History, trunk_builds: int) -> None:
+    """Store the variant's columns."""
+    row = {
+        "project_id": project_id,
+        "variant_hash": variant_hash,
+        "trunk_builds": trunk_builds,
+        "columns": history.to_bytes(),
+    }
+    upsert(connection, HISTORY, [row])
+
+
+def every(connection: Connection, project_id: int) -> dict[str, History]:
+    """Return the columns of every variant of the project by variant hash."""
+    query = select(HISTORY.c.variant_hash, HISTORY.c["columns"]).where(HISTORY.c.project_id == project_id)
+    return {row[0]: History.from_bytes(row[1]) for row in connection.execute(query)}

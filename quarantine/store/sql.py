@@ -1,0 +1,27 @@
+"""The two statements whose spelling differs between the databases."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+
+Row = Mapping[str, Any]
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert the rows whose primary key is not there yet, and leave the others as they are."""
+    if rows:
+        insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+        connection.execute(insert(table).on_conflict_do_nothing(), [dict(row) for row in rows])
+
+
+def upsert(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert the rows, or overwrite those whose primary key is there; all rows must have the same columns."""
+    if not rows:
+        return
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = insert(table)
+    keys = [column.name for column in table.primary_key]
+    values = {name: statement.excluded[name] for name in rows[0] if name not in keys}
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), [dict(row) for row in rows])

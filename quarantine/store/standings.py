@@ -1,0 +1,59 @@
+"""The present standing of tests, and the append-only transitions that led to it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from quarantine.store.sql import upsert
+from quarantine.store.tables import STANDING, TRANSITION
+
+
+def load(connection: Connection, project_id: int, variant_hash: str, tests: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """Return the standing rows of these tests by ordinal; a test without a row is gating and never had a head."""
+    wanted, found = list(tests), {}
+    for start in range(0, len(wanted), 500):
+        query = select(STANDING).where(
+            STANDING.c.project_id == project_id,
+            STANDING.c.variant_hash == variant_hash,
+            STANDING.c.test.in_(wanted[start : start + 500]),
+        )
+        found.update({row["test"]: dict(row) for row in connection.execute(query).mappings()})
+    return found
+
+
+def with_status(connection: Connection, project_id: int, *statuses: str) -> list[dict[str, Any]]:
+    """Return every standing row that has one of these statuses, the longest-standing first."""
+    query = select(STANDING).where(STANDING.c.project_id == project_id, STANDING.c.status.in_(statuses))
+    query = query.order_by(STANDING.c.since, STANDING.c.test, STANDING.c.variant_hash)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def of_test(connection: Connection, project_id: int, test: int) -> list[dict[str, Any]]:
+    """Return one test's standing rows, one for each variant that has one."""
+    query = select(STANDING).where(STANDING.c.project_id == project_id, STANDING.c.test == test)
+    return [dict(row) for row in connection.execute(query.order_by(STANDING.c.variant_hash)).mappings()]
+
+
+def save(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Store standing rows as given."""
+    upsert(connection, STANDING, list(rows))
+
+
+def record(connection: Connection, project_id: int, **values: Any) -> int:
+    """Append a transition and return its number; the columns are those of `tables.TransitionRow`."""
+    last = select(func.coalesce(func.max(TRANSITION.c.number), 0)).where(TRANSITION.c.project_id == project_id)
+    number: int = connection.execute(last).scalar_one() + 1
+    connection.execute(TRANSITION.insert().values(project_id=project_id, number=number, **values))
+    return number
+
+
+def transitions(
+    connection: Connection, project_id: int, *, test: int | None = None, limit: int = 200
+) -> list[dict[str, Any]]:
+    """Return the newest transitions first, of one test or of the project."""
+    query = select(TRANSITION).where(TRANSITION.c.project_id == project_id)
+    if test is not None:
+        query = query.where(TRANSITION.c.test == test)
+    query = query.order_by(TRANSITION.c.number.desc()).limit(limit)
+    return [dict(row) for row in connection.execute(query).mappings()]
