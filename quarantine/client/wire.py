@@ -1,0 +1,86 @@
+"""One HTTP exchange, bounded in time and size. It uses no proxies and follows no redirects."""
+
+import http.client
+import ssl
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from quarantine.client.instants import monotonic_s
+from quarantine.client.target import Target
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 64 * 1024
+
+
+class Unreachable(Exception):
+    """No complete HTTP answer came; the text says what happened instead."""
+
+
+class Reply(NamedTuple):
+    """What the daemon answered.
+
+    Attributes:
+        status: HTTP status code.
+        headers: header names in lower case.
+        body: at most `MAX_ANSWER_BYTES` bytes.
+    """
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def exchange(
+    target: Target,
+    method: str,
+    resource: str,
+    *,
+    headers: dict[str, str] | None = None,
+    body: Iterable[bytes] | None = None,
+    timeout_s: float,
+) -> Reply:
+    """Send one request to a resource of the target and return the reply, whatever its status.
+
+    Args:
+        target: whom to ask.
+        method: the HTTP method.
+        resource: path below the project, such as `gating`.
+        headers: added to the target's own; a body needs its Content-Length here.
+        body: the request's bytes, in pieces.
+        timeout_s: seconds that one wait for the network, and the reading of the whole answer, may each take.
+
+    Raises:
+        Unreachable: there was no complete answer, or it was larger than `MAX_ANSWER_BYTES`.
+    """
+    connection = _connection(target, timeout_s)
+    try:
+        connection.request(method, target.path(resource), body=body, headers={**target.headers(), **(headers or {})})
+        response = connection.getresponse()
+        content = _read(response, monotonic_s() + timeout_s)
+        return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise Unreachable(f"{type(error).__name__}: {error}") from error
+    finally:
+        connection.close()
+
+
+def _connection(target: Target, timeout_s: float) -> http.client.HTTPConnection:
+    if target.scheme == "https":
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(target.host, target.port, timeout=timeout_s, context=context)
+    return http.client.HTTPConnection(target.host, target.port, timeout=timeout_s)
+
+
+def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    while piece := response.read1(_CHUNK_BYTES):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MAX_ANSWER_BYTES:
+            raise Unreachable(f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
+        if monotonic_s() > deadline:
+            raise Unreachable("the answer came too slowly")
+    if response.length:
+        raise Unreachable(f"the answer broke off {response.length} bytes before its end")
+    return b"".join(pieces)
