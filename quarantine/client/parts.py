@@ -6,8 +6,9 @@ A Python file has two parts:
 - `module`: everything else, which is what runs when the file is imported. Decorators, defaults, annotations, the names
   and signatures of functions, class bodies, and lambdas and comprehensions outside functions belong here.
 
-`pyproject.toml` has one part for each table a tool reads: `section:project`, `section:tool.pytest`, and so on. Every
-other file, and Python that this interpreter cannot parse, is one part: `blob`.
+Every other file, and Python that this interpreter cannot parse, is one part: `blob`. Only `pyproject.toml` is taken
+apart into the tables that tools read, each under a path of its own: `pyproject.toml#project`,
+`pyproject.toml#tool.pytest`, and so on.
 
 The hash of a Python part covers the abstract syntax, written out by a walk of our own that gives the same bytes on
 every Python version: no comments, positions, string prefixes or redundant parentheses. A docstring is left out unless
@@ -26,13 +27,12 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from quarantine.client.tree import EXECUTABLE, FILE, LINK
+from quarantine.client.tree import FILE, LINK
 
 __all__ = ["BLOB", "BODY", "HASH_ALG", "MODULE", "Part", "body_lines", "file_parts", "parse_python"]
 
 HASH_ALG = "py-ast-1"
 BODY, MODULE, BLOB = "body", "module", "blob"
-SECTION = "section:"
 HASH_DIGITS = 32
 """Hexadecimal digits of a part's hash: 128 bits of SHA-256."""
 
@@ -46,13 +46,13 @@ class Part(NamedTuple):
 
     Attributes:
         path: from the root of the tree, with `/`.
-        part: `body`, `module`, `blob` or `section:...`.
-        hash: `HASH_DIGITS` hexadecimal digits; empty where a comparison says that the part is gone.
+        part: `body`, `module` or `blob`.
+        hash: `HASH_DIGITS` hexadecimal digits; None where a comparison says that the part is gone.
     """
 
     path: str
     part: str
-    hash: str
+    hash: str | None
 
 
 def parse_python(content: bytes) -> ast.Module | None:
@@ -71,24 +71,22 @@ def is_python(path: str) -> bool:
 
 
 def file_parts(path: str, content: bytes, mode: str = FILE) -> list[Part]:
-    """Return the parts of one file, sorted by the name of the part.
+    """Return the parts of one file, sorted by path and part.
 
     Args:
         path: from the root of the tree, with `/`; its ending says how the content is read.
         content: the file's bytes; the target's text for a link.
         mode: as in `Entry`; a link is one blob whatever its name, and an executable file another one.
     """
-    found: dict[str, bytes] | None = None
-    if mode != LINK and is_python(path):
-        found = _python_parts(content)
-    elif mode != LINK and path.rpartition("/")[2] == "pyproject.toml":
-        found = _toml_sections(content)
+    if mode != LINK and path.rpartition("/")[2] == "pyproject.toml":
+        sections = _toml_sections(content)
+        if sections is not None:
+            return [Part(f"{path}#{name}", BLOB, _digest(sections[name])) for name in sorted(sections)]
+    found = _python_parts(content) if mode != LINK and is_python(path) else None
     salt = b"" if mode == FILE else mode.encode() + b"\0"
     if found is None:
-        found = {BLOB: salt + content}
-    elif mode == EXECUTABLE and MODULE in found:
-        found[MODULE] = salt + found[MODULE]
-    return [Part(path, part, _digest(found[part])) for part in sorted(found)]
+        return [Part(path, BLOB, _digest(salt + content))]
+    return [Part(path, BODY, _digest(found[BODY])), Part(path, MODULE, _digest(salt + found[MODULE]))]
 
 
 def body_lines(module: ast.Module) -> int:
@@ -218,6 +216,4 @@ def _toml_sections(content: bytes) -> dict[str, bytes] | None:
     if not isinstance(tools, dict):
         return None
     sections = {**table, **{f"tool.{name}": value for name, value in tools.items()}}
-    return {
-        f"{SECTION}{name}": json.dumps(value, sort_keys=True, default=str).encode() for name, value in sections.items()
-    }
+    return {name: json.dumps(value, sort_keys=True, default=str).encode() for name, value in sections.items()}

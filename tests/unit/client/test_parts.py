@@ -90,7 +90,7 @@ EDITS: list[tuple[str, str, str, set[str]]] = [
 ]
 
 
-def parts(content: str | bytes, path: str = "shop.py", mode: str = "100644") -> dict[str, str]:
+def parts(content: str | bytes, path: str = "shop.py", mode: str = "100644") -> dict[str, str | None]:
     encoded = content.encode() if isinstance(content, str) else content
     return {part.part: part.hash for part in file_parts(path, encoded, mode)}
 
@@ -180,19 +180,26 @@ def test_other_files_are_one_blob() -> None:
     assert parts("x = 1", "run.py")["module"] != parts("x = 1", "run.py", EXECUTABLE)["module"]
 
 
+def sections(text: str) -> dict[str, str | None]:
+    found = file_parts("sub/pyproject.toml", text.encode())
+    assert {part.part for part in found} == {"blob"}
+    return {part.path: part.hash for part in found}
+
+
 def test_pyproject_is_hashed_by_section() -> None:
     """An edit of one tool's table changes that section alone; order and comments change nothing."""
-    before = "[project]\nname = 'a'\n[tool.ruff]\nx = 1\n[tool.pytest]\ny = 2\n"
-    after = "[tool.pytest]\ny = 2\n[tool.ruff]\nx = 2 # new\n[project]\nname = 'a'\n"
-    old, new = parts(before, "pyproject.toml"), parts(after, "sub/pyproject.toml")
-    assert set(old) == set(new) == {"section:project", "section:tool.ruff", "section:tool.pytest"}
-    assert {part for part in old if old[part] != new[part]} == {"section:tool.ruff"}
+    old = sections("[project]\nname = 'a'\n[tool.ruff]\nx = 1\n[tool.pytest]\ny = 2\n")
+    new = sections("[tool.pytest]\ny = 2\n[tool.ruff]\nx = 2 # new\n[project]\nname = 'a'\n")
+    names = {"project", "tool.ruff", "tool.pytest"}
+    assert set(old) == set(new) == {f"sub/pyproject.toml#{name}" for name in names}
+    assert {path for path in old if old[path] != new[path]} == {"sub/pyproject.toml#tool.ruff"}
 
 
 @pytest.mark.parametrize("content", ["[project", "tool = 1\n", "\xff"])
 def test_pyproject_that_cannot_be_read(content: str) -> None:
     """A pyproject.toml that is no TOML, or not as tools know it, is one blob."""
-    assert set(parts(content.encode("latin-1"), "pyproject.toml")) == {"blob"}
+    (part,) = file_parts("pyproject.toml", content.encode("latin-1"))
+    assert part[:2] == ("pyproject.toml", "blob")
 
 
 def lines(source: str) -> set[int]:
