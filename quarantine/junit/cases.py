@@ -1,0 +1,131 @@
+"""What a test case with children came to, read by junitparser from a standard library element.
+
+junitparser takes lxml when it is installed and the standard library otherwise; an element made here reads the same
+either way, because nothing is ever parsed, appended or printed by the library. Precedence inside one case: a
+`<skipped>` that comes before everything else and gives a reason wins (Catch2 and node:test write it first and mean
+"tolerated"), then error, failure, skipped: a bare `<skipped/>` excuses nothing.
+"""
+
+from xml.etree.ElementTree import Element
+
+from junitparser.junitparser import Error, Failure, FinalResult, Skipped
+from junitparser.junitparser import Result as Entry
+from junitparser.xunit2 import FlakyError, FlakyFailure, InterimResult, RerunError, TestCase
+
+from quarantine.domain.outcome import Outcome
+from quarantine.domain.report import Result
+from quarantine.junit.documents import Limits
+from quarantine.junit.quantities import duration_s
+from quarantine.junit.texts import clip, first_line, joined
+
+OUTPUT_TAGS = frozenset({"system-out", "system-err"})
+FINAL_TAGS = frozenset({"failure", "error", "skipped"})
+INTERIM_TAGS = frozenset({"flakyFailure", "flakyError", "rerunFailure", "rerunError"})
+RESULT_TAGS = FINAL_TAGS | INTERIM_TAGS
+TEXT_TAGS = RESULT_TAGS | OUTPUT_TAGS
+
+STATUS_OUTCOMES = {
+    **dict.fromkeys(("notrun", "disabled", "suppressed", "skipped", "ignored"), Outcome.SKIPPED),
+    **dict.fromkeys(("fail", "failed", "failure"), Outcome.FAILED),
+    **dict.fromkeys(("error", "errored"), Outcome.ERRORED),
+}
+"""What a case's `status` or `result` attribute says; words that are not here say nothing."""
+
+FINAL_OUTCOMES = {Skipped: Outcome.SKIPPED, Error: Outcome.ERRORED, Failure: Outcome.FAILED}
+
+
+class TextBudget:
+    """Characters of text that a document may still have kept; messages are cut short when they are used up."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.left = limits.text_chars
+
+    def message(self, text: str) -> str:
+        """Return `text` within the bound of a message."""
+        limit = self._limits.message_chars if self.left > 0 else 200
+        kept = clip(text, limit, 0)
+        self.left -= len(kept)
+        return kept
+
+    def detail(self, text: str) -> str:
+        """Return `text` with head and tail kept; empty when the budget is used up."""
+        kept = clip(text, self._limits.head_chars, self._limits.tail_chars) if self.left > 0 else ""
+        self.left -= len(kept)
+        return kept
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether some text was left out for want of budget."""
+        return self.left <= 0
+
+
+def status_outcome(attributes: dict[str, str]) -> Outcome | None:
+    """Return the outcome that `result` or `status` spells, None when neither says anything."""
+    for attribute in ("result", "status"):
+        value = attributes.get(attribute)
+        if value is not None and value.lower() in STATUS_OUTCOMES:
+            return STATUS_OUTCOMES[value.lower()]
+    return None
+
+
+def read_case(element: Element, surplus: int, budget: TextBudget) -> tuple[Result, ...]:
+    """Return the tries that one case records, the first try first; `surplus` results of it were only counted.
+
+    `flakyFailure` and `flakyError` are failed tries before a pass, also where a policy then adds a failure;
+    `rerunFailure` and `rerunError` are failed tries besides the case's own failure.
+    """
+    entries = [entry for entry in TestCase.fromelem(element) if isinstance(entry, Entry)]
+    finals = [entry for entry in entries if isinstance(entry, FinalResult)]
+    interims = [entry for entry in entries if isinstance(entry, InterimResult)]
+    last = _last_try(element, finals, surplus, budget)
+    if last.outcome is Outcome.SKIPPED:
+        return (last,)
+    tries = tuple([_interim(entry, budget) for entry in interims])
+    if any(isinstance(entry, FlakyFailure | FlakyError) for entry in interims):
+        return (*tries, Result(Outcome.PASSED, last.duration_s))
+    return (last, *tries) if finals or not tries else tries
+
+
+def _last_try(element: Element, finals: list[FinalResult], surplus: int, budget: TextBudget) -> Result:
+    """Return what the case's own attributes and final results come to."""
+    attributes = element.attrib
+    duration = duration_s(attributes.get("time"))
+    stated = status_outcome(attributes)
+    deciding = _deciding(finals)
+    if deciding is None:
+        return Result(stated or Outcome.PASSED, duration)
+    outcome = Outcome.SKIPPED if stated is Outcome.SKIPPED else FINAL_OUTCOMES[type(deciding)]
+    texts = [entry.text or "" for entry in finals if type(entry) is type(deciding)]
+    if outcome is not Outcome.SKIPPED:
+        texts = texts if any(text.strip() for text in texts) else [_output(element)]
+    detail = joined([*texts, f"[... and {surplus} more results in this case ...]" if surplus else ""])
+    return _result(outcome, duration, deciding, detail, budget)
+
+
+def _deciding(finals: list[FinalResult]) -> FinalResult | None:
+    """Return the final result that decides the outcome of a case, None when there is none."""
+    if finals and isinstance(finals[0], Skipped) and (finals[0].message or finals[0].type or finals[0].text):
+        return finals[0]
+    return min(finals, key=_precedence, default=None)
+
+
+def _precedence(entry: FinalResult) -> int:
+    return (Error, Failure, Skipped).index(type(entry))
+
+
+def _output(element: Element) -> str:
+    """Return what the case printed: the only evidence some tools (ctest, Bazel, Meson) give of a failure."""
+    return joined(child.text or "" for child in element if child.tag in OUTPUT_TAGS)
+
+
+def _interim(entry: InterimResult, budget: TextBudget) -> Result:
+    outcome = Outcome.ERRORED if isinstance(entry, FlakyError | RerunError) else Outcome.FAILED
+    duration = duration_s(entry._elem.get("time"))  # noqa: SLF001 - the library has no accessor for it
+    return _result(outcome, duration, entry, joined([entry.stack_trace or "", entry.text or ""]), budget)
+
+
+def _result(outcome: Outcome, duration: float | None, entry: Entry, detail: str, budget: TextBudget) -> Result:
+    message = entry.message or first_line(detail)
+    shown = "" if outcome is Outcome.SKIPPED else budget.detail(detail)
+    return Result(outcome, duration, clip(entry.type or "", 200, 0), budget.message(message), shown)
