@@ -1,0 +1,131 @@
+"""Which reruns are wanted: a rerun is the recorded command again, whole, on the byte-identical tree, in its variant.
+
+One rerun therefore serves every test that waits on that tree in that variant.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from quarantine.domain.outcome import Lane
+from quarantine.policy.criteria import Policy
+from quarantine.policy.wording import listed, plural
+
+__all__ = ["Waiting", "WantedRerun", "wanted_reruns"]
+
+_NAMED_TESTS = 3
+_LANE_ORDER = {Lane.TRUNK: 0, Lane.REVIEW: 1, Lane.AGENT: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A failed first try that a rerun of its tree could explain: a pending head, or a trial of a broken candidate.
+
+    Attributes:
+        test: the test's id.
+        variant: the variant's hash.
+        lane: the lane of its build.
+        tree: the exact content tested; "" when unknown, and then nothing can be rerun.
+        commit: where the tree can be had from; "" when unknown.
+        failed_at: when the failure arrived.
+        reruns: reruns of the tree in which the test failed again.
+        is_confirmed: whether a pass of the tree is known; then nothing more is wanted.
+        proves_broken: whether the broken rule waits for it: its reruns fall due at once, up to `broken_reruns`.
+        nearness: p-value over limit of the test's nearest window if this head were confirmed; infinite when unknown.
+    """
+
+    test: str
+    variant: str
+    lane: Lane
+    tree: str
+    commit: str
+    failed_at: datetime
+    reruns: int = 0
+    is_confirmed: bool = False
+    proves_broken: bool = False
+    nearness: float = math.inf
+
+    def due_at(self, policy: Policy) -> datetime | None:
+        """Return when its next rerun falls due; None when it is confirmed or its schedule is exhausted."""
+        if self.is_confirmed or not self.tree:
+            return None
+        if self.proves_broken and self.reruns < policy.broken_reruns:
+            return self.failed_at
+        if self.reruns >= len(policy.rerun_hours):
+            return None
+        return self.failed_at + timedelta(hours=policy.rerun_hours[self.reruns])
+
+    @property
+    def value(self) -> tuple[bool, int, float, datetime]:
+        """Sorts the most valuable first: what may decide now, then trunk, then the nearest to an entry, then age."""
+        may_decide = self.nearness <= 1 or self.proves_broken
+        return (not may_decide, _LANE_ORDER[self.lane], self.nearness, self.failed_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedRerun:
+    """One rerun to be made. The daemon makes those of trunk trees; other trees are rerun by whoever still has them.
+
+    Attributes:
+        tree, commit, variant, lane: what to rerun, and how.
+        tests: the ids of the tests that wait for it, the most valuable first.
+        due_at: when the first of them fell or falls due.
+        why: one sentence.
+    """
+
+    tree: str
+    commit: str
+    variant: str
+    lane: Lane
+    tests: tuple[str, ...]
+    due_at: datetime
+    why: str
+
+
+def wanted_reruns(waiting: Iterable[Waiting], by: datetime, spent: int, policy: Policy) -> tuple[WantedRerun, ...]:
+    """Return the reruns that fall due at or before `by`, the most valuable first, within what the day's budget leaves.
+
+    Args:
+        waiting: every failure that may still be explained by a rerun.
+        by: now, or later to see what is coming.
+        spent: reruns already made or ordered today.
+        policy: the criteria.
+    """
+    groups: dict[tuple[str, str], list[tuple[Waiting, datetime]]] = {}
+    for one in waiting:
+        due_at = one.due_at(policy)
+        if due_at is not None and due_at <= by:
+            groups.setdefault((one.tree, one.variant), []).append((one, due_at))
+    ranked = sorted(
+        (sorted(group, key=lambda pair: (pair[0].value, pair[0].test)) for group in groups.values()),
+        key=lambda group: (group[0][0].value, group[0][0].tree, group[0][0].variant),
+    )
+    return tuple(_wanted(group, policy) for group in ranked[: max(0, policy.reruns_per_day - spent)])
+
+
+def _wanted(group: list[tuple[Waiting, datetime]], policy: Policy) -> WantedRerun:
+    best = group[0][0]
+    return WantedRerun(
+        tree=best.tree,
+        commit=next((one.commit for one, _ in group if one.commit), ""),
+        variant=best.variant,
+        lane=best.lane,
+        tests=tuple(dict.fromkeys(one.test for one, _ in group)),
+        due_at=min(due_at for _, due_at in group),
+        why=_why([one for one, _ in group], policy),
+    )
+
+
+def _why(group: list[Waiting], policy: Policy) -> str:
+    best, names = group[0], list(dict.fromkeys(one.test for one in group))
+    more = len(names) - _NAMED_TESTS
+    named = listed([*names[:_NAMED_TESTS], plural(more, "other")] if more > 0 else names)
+    verb = "waits" if len(names) == 1 else "wait"
+    if best.proves_broken:
+        purpose = f"failing rerun {best.reruns + 1} of {policy.broken_reruns} would show that it is broken, not flaky"
+    elif best.nearness <= 1:
+        purpose = "a pass would complete the evidence for quarantine"
+    else:
+        purpose = f"a pass would make its failure an onset (rerun {best.reruns + 1} of {len(policy.rerun_hours)})"
+    return f"{named} {verb} for this tree: {purpose}."

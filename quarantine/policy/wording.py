@@ -1,0 +1,20 @@
+"""How numbers are written in the sentences people read."""
+
+from collections.abc import Sequence
+
+__all__ = ["listed", "percent", "plural"]
+
+
+def plural(count: int, noun: str) -> str:
+    """Return the count with its noun: `1 onset`, `1,200 onsets`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def percent(share: float) -> str:
+    """Return a share as percent with three significant digits: `0.1 %`, `12.5 %`."""
+    return f"{100 * share:.3g} %"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return the parts as prose: `a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
