@@ -164,23 +164,30 @@ def _ready(heads: int, numbers: IntArray, onsets: Sequence[Onset], policy: Polic
 
 
 def _lacking(
-    window: Window | None, inside: Sequence[Onset], *, pending: int, further: Callable[[], int], policy: Policy
+    window: Window | None, onsets: Sequence[Onset], *, pending: int, further: Callable[[], int], policy: Policy
 ) -> tuple[str, ...]:
     phrases = []
     if window is not None and window.is_met:
-        span = (inside[-1].arrived_at - inside[0].arrived_at).total_seconds() / _HOUR_S
-        if span < policy.entry_span_hours:
-            phrases.append(
-                f"an onset at least {policy.entry_span_hours:g} h after the first (they span {span:.1f} h so far)"
-            )
-        trunk = policy.entry_trunk_onsets - sum(onset.is_trunk for onset in inside)
-        if trunk > 0:
-            phrases.append(f"{plural(trunk, 'more onset')} on trunk")
-    else:
+        phrases += _missing_conditions(onsets[window.last + 1 - window.seen :], policy)
+    if not phrases:
         phrases.append(f"at least {plural(further(), 'more onset')}")
     if pending:
         phrases.append(f"a passing rerun of {plural(pending, 'pending head')}")
     return tuple(phrases)
+
+
+def _missing_conditions(since: Sequence[Onset], policy: Policy) -> list[str]:
+    """Return what the counted onsets since a window's start still miss of span and trunk onsets."""
+    phrases = []
+    span = (since[-1].arrived_at - since[0].arrived_at).total_seconds() / _HOUR_S
+    if span < policy.entry_span_hours:
+        phrases.append(
+            f"an onset at least {policy.entry_span_hours:g} h after the first (they span {span:.1f} h so far)"
+        )
+    trunk = policy.entry_trunk_onsets - sum(onset.is_trunk for onset in since)
+    if trunk > 0:
+        phrases.append(f"{plural(trunk, 'more onset')} on trunk")
+    return phrases
 
 
 def _further_onsets(heads: Sequence[Head], onsets: Sequence[Onset], trials: int, alpha: float, p0: float) -> int:

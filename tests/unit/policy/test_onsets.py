@@ -1,0 +1,160 @@
+"""Which heads count: spacing, one per change, trunk before agent, confirmed and outside storms."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quarantine.domain.evidence import Head
+from quarantine.domain.outcome import Lane
+from quarantine.policy.criteria import Policy
+from quarantine.policy.onsets import counted_onsets
+
+POLICY = Policy()
+START = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def _head(number: int, hours: float, lane: Lane = Lane.TRUNK, change: str | None = None, **more: object) -> Head:
+    at = START + timedelta(hours=hours)
+    known = {"confirmed_at": at + timedelta(hours=1), "confirmed_by": f"r{number}", **more}
+    return Head(
+        number=number,
+        index=10 * number,
+        arrived_at=at,
+        lane=lane,
+        change=change,
+        build=f"b{number}",
+        tree=f"t{number}",
+        fingerprint=number,
+        **known,  # type: ignore[arg-type]  # keywords of Head, spelled by the test
+    )
+
+
+def _numbers(heads: Sequence[Head]) -> list[int]:
+    return [onset.number for onset in counted_onsets(heads, POLICY)]
+
+
+def test_pending_heads_and_storms_do_not_count() -> None:
+    """A head without a pass of its own tree is no onset, nor is one that belongs to an incident."""
+    heads = [_head(1, 0, confirmed_at=None), _head(2, 10, incident="storm"), _head(3, 20)]
+    assert _numbers(heads) == [3]
+
+
+def test_at_most_one_in_six_hours_by_arrival() -> None:
+    """An onset keeps others out until exactly six hours have passed since its arrival, whatever the lane or host."""
+    heads = [_head(1, 0), _head(2, 5.99), _head(3, 6), _head(4, 11, Lane.REVIEW, "pr-1"), _head(5, 12)]
+    assert _numbers(heads) == [1, 3, 5]
+
+
+def test_the_confirmation_does_not_decide_the_slot() -> None:
+    """A slot begins when its head arrived, even if a later head was confirmed earlier."""
+    heads = [_head(1, 0, confirmed_at=START + timedelta(days=2)), _head(2, 3), _head(3, 7)]
+    assert _numbers(heads) == [1, 3]
+
+
+def test_a_change_counts_once() -> None:
+    """However often a change's builds flake, it speaks once; trunk may speak again and again."""
+    heads = [
+        _head(1, 0, Lane.AGENT, "t-7"),
+        _head(2, 10, Lane.AGENT, "t-7"),
+        _head(3, 20, Lane.REVIEW, "pr-1"),
+        _head(4, 30, Lane.REVIEW, "pr-1"),
+        _head(5, 40),
+        _head(6, 50),
+    ]
+    assert _numbers(heads) == [1, 3, 5, 6]
+
+
+def test_trunk_takes_the_slot_over_from_an_agent() -> None:
+    """The agent's onset is dropped, its change may speak later, and the slot then begins at the trunk head."""
+    heads = [
+        _head(1, 0, Lane.AGENT, "t-7"),
+        _head(2, 5),
+        _head(3, 10),
+        _head(4, 11, Lane.AGENT, "t-7"),
+        _head(5, 17.5, Lane.REVIEW, "pr-1"),
+    ]
+    assert _numbers(heads) == [2, 4, 5]
+    assert _numbers([heads[0], heads[2]]) == [1, 3]
+
+
+def test_trunk_does_not_take_a_review_slot() -> None:
+    """Only an agent's onset gives way."""
+    assert _numbers([_head(1, 0, Lane.REVIEW, "pr-1"), _head(2, 5)]) == [1]
+
+
+def test_an_agent_cannot_keep_trunk_from_being_counted() -> None:
+    """Agent heads just before every trunk head leave every trunk onset in place."""
+    trunk = [_head(2 * i + 2, 12 * i + 1) for i in range(6)]
+    agent = [_head(2 * i + 1, 12 * i, Lane.AGENT, f"t-{i}") for i in range(6)]
+    mixed = sorted([*trunk, *agent], key=lambda head: head.number)
+    assert _numbers(mixed) == [head.number for head in trunk]
+
+
+@st.composite
+def _histories(draw: st.DrawFn, *, trunk_only: bool = False) -> list[Head]:
+    hours, heads = 0.0, []
+    for number in range(1, draw(st.integers(1, 12)) + 1):
+        hours += draw(st.floats(0, 15))
+        lane = Lane.TRUNK if trunk_only else draw(st.sampled_from(Lane))
+        change = None if lane is Lane.TRUNK else f"{lane}-{draw(st.integers(1, 4))}"
+        confirmed = START + timedelta(hours=hours) if draw(st.booleans()) else None
+        heads.append(_head(number, hours, lane, change, confirmed_at=confirmed))
+    return heads
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(_histories())
+def test_what_counts_is_confirmed_spaced_and_of_distinct_changes(heads: list[Head]) -> None:
+    """Whatever the history, counted onsets are confirmed heads, six hours apart, no change twice, in order."""
+    onsets = counted_onsets(heads, POLICY)
+    assert all(onset.head in heads and onset.head.is_confirmed for onset in onsets)
+    for one, two in pairwise(onsets):
+        assert one.number < two.number
+        assert two.arrived_at - one.arrived_at >= POLICY.onset_spacing
+    changes = [onset.head.change for onset in onsets if onset.head.change]
+    assert len(changes) == len(set(changes))
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(_histories(trunk_only=True), st.data())
+def test_on_trunk_a_confirmation_never_makes_fewer_or_later_onsets(heads: list[Head], data: st.DataObject) -> None:
+    """With one more head confirmed, the j-th onset comes no later, for every j: earliest-first stays ahead."""
+    which = data.draw(st.integers(0, len(heads) - 1))
+    more = [replace(h, confirmed_at=h.arrived_at) if at == which else h for at, h in enumerate(heads)]
+    before, after = counted_onsets(heads, POLICY), counted_onsets(more, POLICY)
+    assert len(after) >= len(before)
+    assert all(new.index <= old.index for old, new in zip(before, after, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("heads", "dropped", "before", "after"),
+    [
+        (
+            [(0, Lane.TRUNK), (5, Lane.TRUNK), (10, Lane.TRUNK), (11, Lane.TRUNK), (16, Lane.TRUNK)],
+            0,
+            [1, 3, 5],
+            [2, 4],
+        ),
+        ([(0, Lane.AGENT), (5, Lane.TRUNK), (10, Lane.TRUNK)], 1, [2], [1, 3]),
+    ],
+)
+def test_an_onset_may_displace_a_later_one(
+    heads: list[tuple[float, Lane]], dropped: int, before: list[int], after: list[int]
+) -> None:
+    """Known limits of the spacing rule, harmless for validity: a head that counts begins a slot others fall into.
+
+    In the first case a window that starts after head 1 sees its second onset sooner without head 1; in the second a
+    trunk head takes over an agent's slot and keeps the next trunk head out.
+    """
+    made = [
+        _head(number, hours, lane, None if lane is Lane.TRUNK else "t-1")
+        for number, (hours, lane) in enumerate(heads, start=1)
+    ]
+    assert _numbers(made) == before
+    made[dropped] = replace(made[dropped], confirmed_at=None)
+    assert _numbers(made) == after
