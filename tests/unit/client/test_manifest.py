@@ -183,4 +183,6 @@ def test_git_runs_nothing_the_repository_names(project: Path, tmp_path: Path) ->
 def test_the_id_is_pinned(tmp_path: Path) -> None:
     """The id of a small manifest never changes between versions."""
     (tmp_path / "a.py").write_text("x = 1\n")
-    assert manifest_of_tree(read_tree(tmp_path)).id == "65745e055eb91361e14679a18a123522a02fe25ba9482851bad89a758760d6fc"
+    assert (
+        manifest_of_tree(read_tree(tmp_path)).id == "65745e055eb91361e14679a18a123522a02fe25ba9482851bad89a758760d6fc"
+    )
