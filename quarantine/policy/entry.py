@@ -99,7 +99,11 @@ def assess_entry(
         alpha: what this pair may spend (`stats.multiplicity`), restarts taken into account.
         policy: the criteria.
         p0: another tolerance than the policy's, as for the drift of a quarantined test above its known rate.
+
+    Raises ValueError when heads are missing: a window could then not be counted from its start.
     """
+    if heads and heads[-1].number != len(heads):
+        raise ValueError(f"{len(heads)} heads end with number {heads[-1].number}: some are missing")
     tolerance = policy.p0 if p0 is None else p0
     onsets = counted_onsets(heads, policy)
     met = judge(heads, onsets, alpha, policy, p0=tolerance)

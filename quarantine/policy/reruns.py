@@ -123,7 +123,9 @@ def _why(group: list[Waiting], policy: Policy) -> str:
     named = listed([*names[:_NAMED_TESTS], plural(more, "other")] if more > 0 else names)
     verb = "waits" if len(names) == 1 else "wait"
     if best.proves_broken:
-        purpose = f"failing rerun {best.reruns + 1} of {policy.broken_reruns} would show that it is broken, not flaky"
+        purpose = (
+            f"rerun {best.reruns + 1} of {policy.broken_reruns}, if it fails too, shows that it is broken, not flaky"
+        )
     elif best.nearness <= 1:
         purpose = "a pass would complete the evidence for quarantine"
     else:

@@ -125,6 +125,12 @@ def test_what_is_lacking_is_just_enough() -> None:
     assert assess_entry([*heads, *more], more[2].index, ALPHA, free).is_met
 
 
+def test_missing_heads_crash() -> None:
+    """Heads are numbered without gaps from 1; leaving the first out would shift every start."""
+    with pytest.raises(ValueError, match="some are missing"):
+        _assess(_became_flaky([0, 24, 48])[1:])
+
+
 def test_drift_is_the_entry_rule_at_a_known_rate() -> None:
     """With the tolerance raised to a known 10 %, five onsets in fifty trials are no news."""
     heads = _became_flaky([0, 24, 48, 72, 96])
