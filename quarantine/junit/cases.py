@@ -31,7 +31,7 @@ STATUS_OUTCOMES = {
 }
 """What a case's `status` or `result` attribute says; words that are not here say nothing."""
 
-FINAL_OUTCOMES = {Skipped: Outcome.SKIPPED, Error: Outcome.ERRORED, Failure: Outcome.FAILED}
+LONGEST_KIND = 200
 
 
 class TextBudget:
@@ -75,39 +75,48 @@ def read_case(element: Element, surplus: int, budget: TextBudget) -> tuple[Resul
     `flakyFailure` and `flakyError` are failed tries before a pass, also where a policy then adds a failure;
     `rerunFailure` and `rerunError` are failed tries besides the case's own failure.
     """
-    entries = [entry for entry in TestCase.fromelem(element) if isinstance(entry, Entry)]
-    finals = [entry for entry in entries if isinstance(entry, FinalResult)]
-    interims = [entry for entry in entries if isinstance(entry, InterimResult)]
+    finals: list[FinalResult] = []
+    interims: list[InterimResult] = []
+    for entry in TestCase.fromelem(element):
+        if isinstance(entry, FinalResult):
+            finals.append(entry)
+        elif isinstance(entry, InterimResult):
+            interims.append(entry)
     last = _last_try(element, finals, surplus, budget)
-    if last.outcome is Outcome.SKIPPED:
+    if not interims or last.outcome is Outcome.SKIPPED:
         return (last,)
     tries = tuple([_interim(entry, budget) for entry in interims])
     if any(isinstance(entry, FlakyFailure | FlakyError) for entry in interims):
         return (*tries, Result(Outcome.PASSED, last.duration_s))
-    return (last, *tries) if finals or not tries else tries
+    return (last, *tries) if finals else tries
 
 
 def _last_try(element: Element, finals: list[FinalResult], surplus: int, budget: TextBudget) -> Result:
     """Return what the case's own attributes and final results come to."""
-    attributes = element.attrib
-    duration = duration_s(attributes.get("time"))
-    stated = status_outcome(attributes)
-    deciding = _deciding(finals)
-    if deciding is None:
+    duration = duration_s(element.get("time"))
+    stated = status_outcome(element.attrib) if "status" in element.attrib else None
+    if not finals:
         return Result(stated or Outcome.PASSED, duration)
-    outcome = Outcome.SKIPPED if stated is Outcome.SKIPPED else FINAL_OUTCOMES[type(deciding)]
-    texts = [entry.text or "" for entry in finals if type(entry) is type(deciding)]
-    if outcome is not Outcome.SKIPPED:
-        texts = texts if any(text.strip() for text in texts) else [_output(element)]
-    detail = joined([*texts, f"[... and {surplus} more results in this case ...]" if surplus else ""])
-    return _result(outcome, duration, deciding, detail, budget)
+    deciding = _deciding(finals)
+    if stated is Outcome.SKIPPED or isinstance(deciding, Skipped):
+        return _result(Outcome.SKIPPED, duration, deciding, deciding.text or "", budget)
+    text = (deciding.text or "") if len(finals) == 1 else _joined_texts(finals, type(deciding), surplus)
+    outcome = Outcome.ERRORED if isinstance(deciding, Error) else Outcome.FAILED
+    return _result(outcome, duration, deciding, text if text.strip() else _output(element), budget)
 
 
-def _deciding(finals: list[FinalResult]) -> FinalResult | None:
-    """Return the final result that decides the outcome of a case, None when there is none."""
-    if finals and isinstance(finals[0], Skipped) and (finals[0].message or finals[0].type or finals[0].text):
-        return finals[0]
-    return min(finals, key=_precedence, default=None)
+def _joined_texts(finals: list[FinalResult], kind: type[FinalResult], surplus: int) -> str:
+    """Return the texts of all results of the deciding kind, and how many more there were."""
+    texts = [entry.text or entry.message or "" for entry in finals if type(entry) is kind]
+    return joined([*texts, f"[... and {surplus} more results in this case ...]" if surplus else ""])
+
+
+def _deciding(finals: list[FinalResult]) -> FinalResult:
+    """Return the final result that decides the outcome of a case with at least one."""
+    first = finals[0]
+    if len(finals) == 1 or (isinstance(first, Skipped) and (first.message or first.type or first.text)):
+        return first
+    return min(finals, key=_precedence)
 
 
 def _precedence(entry: FinalResult) -> int:
@@ -116,7 +125,7 @@ def _precedence(entry: FinalResult) -> int:
 
 def _output(element: Element) -> str:
     """Return what the case printed: the only evidence some tools (ctest, Bazel, Meson) give of a failure."""
-    return joined(child.text or "" for child in element if child.tag in OUTPUT_TAGS)
+    return joined([child.text or "" for child in element if child.tag in OUTPUT_TAGS])
 
 
 def _interim(entry: InterimResult, budget: TextBudget) -> Result:
@@ -126,6 +135,6 @@ def _interim(entry: InterimResult, budget: TextBudget) -> Result:
 
 
 def _result(outcome: Outcome, duration: float | None, entry: Entry, detail: str, budget: TextBudget) -> Result:
-    message = entry.message or first_line(detail)
+    message = budget.message(entry.message or first_line(detail))
     shown = "" if outcome is Outcome.SKIPPED else budget.detail(detail)
-    return Result(outcome, duration, clip(entry.type or "", 200, 0), budget.message(message), shown)
+    return Result(outcome, duration, (entry.type or "")[:LONGEST_KIND], message, shown)

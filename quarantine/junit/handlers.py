@@ -4,14 +4,11 @@ What is held at any time is the open elements, the children of one open case, an
 takes a short way; one with children is built as a small standard library element and read by junitparser.
 """
 
-from hashlib import blake2b
 from typing import NoReturn
 from xml.etree.ElementTree import Element
 from xml.parsers.expat import XMLParserType
 
-from quarantine.domain.identity import ID_DIGEST_BYTES, TestName
-from quarantine.domain.outcome import Outcome
-from quarantine.domain.report import Problem, Result, Run, RunEvent
+from quarantine.domain.report import Problem
 from quarantine.errors import BadReport
 from quarantine.junit.cases import (
     FINAL_TAGS,
@@ -21,24 +18,20 @@ from quarantine.junit.cases import (
     TEXT_TAGS,
     TextBudget,
     read_case,
-    status_outcome,
 )
-from quarantine.junit.dialects import Attributes, Clues, dialect_of, file_text
+from quarantine.junit.dialects import Attributes, Clues, dialect_of
 from quarantine.junit.documents import Limits
 from quarantine.junit.formats import check_root, is_allowed_encoding
-from quarantine.junit.pseudo import event_kind
-from quarantine.junit.quantities import count, duration_s, line_number
-from quarantine.junit.records import DocumentRecords, SuiteRecords
+from quarantine.junit.quantities import count
+from quarantine.junit.records import Case, DocumentRecords, Passes, SuiteRecords, event
 from quarantine.junit.texts import BoundedText
 
 INNER_TAGS = frozenset({"stackTrace"}) | OUTPUT_TAGS
-CACHED_PASSES = 20_000
+CASES_AT_ONCE = 512
 PROPERTIES_KEPT = 400
 OUTPUTS_KEPT = 2
 COUNTS_OTHERWISE = frozenset({"pytest", "other", "surefire", "testng", "gotestsum", "linter"})
 """Producers whose `tests=` counts tries, phases or assertions; and those we do not know."""
-
-new_tuple = tuple.__new__
 
 
 class Frame:
@@ -60,15 +53,15 @@ class Frame:
         self.cases = 0
 
 
-class Capture:
+class Capture(BoundedText):
     """One open element whose text is kept."""
 
-    __slots__ = ("depth", "element", "text")
+    __slots__ = ("depth", "element")
 
-    def __init__(self, element: Element, depth: int, text: BoundedText) -> None:
+    def __init__(self, element: Element, depth: int, limits: Limits) -> None:
+        super().__init__(limits.head_chars, limits.tail_chars)
         self.element = element
         self.depth = depth
-        self.text = text
 
 
 class OpenCase:
@@ -97,10 +90,11 @@ class Handlers:
         self.depth = 0
         self._stream = stream
         self._limits = limits
+        self._most_attributes = limits.attributes
         self._cases_left = cases_left
         self._path_bytes_left = limits.path_bytes
         self._budget = TextBudget(limits)
-        self._passes: dict[str | None, tuple[Result, ...]] = {}
+        self._passes = Passes()
         self._is_testng = False
         self._has_counts_problem = False
         self._reset()
@@ -117,6 +111,7 @@ class Handlers:
         self._element: Element | None = None
         self._surplus = 0
         self._waiting: list[OpenCase] = []
+        self._batch: list[Case] = []
         self._captures: list[Capture] = []
 
     def attach(self, parser: XMLParserType) -> None:
@@ -135,14 +130,14 @@ class Handlers:
     # Elements
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "testcase" and self.depth:
-            if len(attributes) > self._limits.attributes:
-                self._refuse_attributes(tag, attributes)
-            if self._case is not None:
-                self._set_aside(self._case)
-            self._case = attributes
+        if tag != "testcase" or not self.depth:
+            self._start_other(tag, attributes)
             return
-        self._start_other(tag, attributes)
+        if len(attributes) > self._most_attributes:
+            self._refuse_attributes(tag, attributes)
+        if self._case is not None:
+            self._set_aside(self._case)
+        self._case = attributes
 
     def _set_aside(self, case: dict[str, str]) -> None:
         """Let the open case wait until the case inside it is read."""
@@ -158,17 +153,17 @@ class Handlers:
             self._refuse_depth()
         if len(attributes) > self._limits.attributes:
             self._refuse_attributes(tag, attributes)
-        local = tag.rpartition(":")[2]
+        local = tag.rpartition(":")[2] if ":" in tag else tag
         if self.depth == 1:
             self._open_root(local, attributes)
+        elif self._captures and local != "testcase":
+            self._open_inner(local, attributes)
+        elif local in TEXT_TAGS:
+            self._open_text(local, attributes)
         elif local == "testcase":
             self._start("testcase", attributes)
         elif local == "testsuite" and self._case is None:
             self._open_suite(attributes)
-        elif self._captures:
-            self._open_inner(local, attributes)
-        elif local in TEXT_TAGS:
-            self._open_text(local, attributes)
         elif local == "property" and self._case is None:
             self._property(attributes)
         elif self.depth == 2:  # noqa: PLR2004 - a child of the root
@@ -179,37 +174,24 @@ class Handlers:
             self._end_other(tag)
             return
         case = self._case
-        suite = self._suite
         if case is None:
             return
-        if suite is None or suite.is_special or self._element is not None or self._waiting or "status" in case:
-            self._close_case(case)
-            return
-        name = case.get("name")
-        if not name or name.isspace() or "\r" in name:
+        if self._element is not None or self._waiting:
             self._close_case(case)
             return
         self._case = None
-        self._cases_left -= 1
-        if self._cases_left < 0:
-            self._refuse_cases()
-        part = suite.class_part(case.get("classname") or "")
-        encoded = name.encode("utf-8", "surrogatepass")
-        digest = blake2b(
-            b"%b%d:%b%b" % (part.lengths, len(encoded), part.body, encoded), digest_size=ID_DIGEST_BYTES
-        ).digest()
-        time = case.get("time")
-        results = self._passes.get(time) or self._passed(time)
-        test = new_tuple(TestName, (suite.path, part.classname, name))
-        file, line = ("", None) if len(case) <= 3 else self._place(case)  # noqa: PLR2004 - classname, name, time
-        suite.runs.append(new_tuple(Run, (digest, test, results, suite.variant, True, file, line, None)))
+        self._batch.append((case, None))
+        if len(self._batch) >= CASES_AT_ONCE:
+            self._add_batch()
 
     def _end_other(self, tag: str) -> None:
         self.depth -= 1
+        if self._captures:
+            if self._captures[-1].depth == self.depth + 1:
+                self._close_text()
+            return
         local = tag.rpartition(":")[2]
-        if self._captures and self._captures[-1].depth == self.depth + 1:
-            self._close_text()
-        elif local == "testcase" and self._case is not None:
+        if local == "testcase" and self._case is not None:
             self._close_case(self._case)
         elif local == "testsuite" and self._case is None and len(self._frames) > 1:
             self._close_suite()
@@ -228,6 +210,7 @@ class Handlers:
             self._open_suite(attributes)
 
     def _close_root(self) -> None:
+        self._add_batch()
         is_empty = not self.records.size and not self._has_suites
         if is_empty and (self._strangers or self._root_tag == "testrun"):
             raise BadReport(
@@ -244,7 +227,7 @@ class Handlers:
     def finish_cut_off(self) -> None:
         """End a document that breaks off: the open case counts only when its result was already seen."""
         for capture in self._captures:
-            capture.element.text = capture.text.text()
+            capture.element.text = capture.text()
         while self._case is not None:
             element, case = self._element, self._case
             self._captures.clear()
@@ -252,6 +235,7 @@ class Handlers:
                 self._close_case(case)
             else:
                 self._drop_case()
+        self._add_batch()
         self.records.complete = False
 
     def _drop_case(self) -> None:
@@ -266,14 +250,16 @@ class Handlers:
     # Suites
 
     def _open_suite(self, attributes: dict[str, str]) -> None:
+        self._add_batch()
         self._has_suites = True
         self._frames.append(Frame(attributes))
         self._suite = None
 
     def _close_suite(self) -> None:
+        self._add_batch()
         frame = self._frames.pop()
         if frame.records is not None:
-            frame.cases += len(frame.records.runs)
+            frame.cases += len(frame.records.runs) + len(frame.records.events)
         self._check_count(frame)
         self._frames[-1].cases += frame.cases
         self._suite = self._frames[-1].records
@@ -323,14 +309,20 @@ class Handlers:
             return
         if self._element is None:
             self._element = Element("testcase", self._case)
-        kept = self._limits.results_per_case if local in RESULT_TAGS else OUTPUTS_KEPT
-        tags = RESULT_TAGS if local in RESULT_TAGS else OUTPUT_TAGS
-        if len(self._element) >= kept and sum([child.tag in tags for child in self._element]) >= kept:
-            self._surplus += local in RESULT_TAGS
+        elif self._is_full(self._element, local):
             return
         element = Element(local, attributes)
         self._element.append(element)
         self._capture(element)
+
+    def _is_full(self, case: Element, local: str) -> bool:
+        """Whether a case has as many results or outputs as are kept of it; a further result is counted."""
+        kept, tags = (
+            (self._limits.results_per_case, RESULT_TAGS) if local in RESULT_TAGS else (OUTPUTS_KEPT, OUTPUT_TAGS)
+        )
+        is_full = len(case) >= kept and sum([child.tag in tags for child in case]) >= kept
+        self._surplus += is_full and tags is RESULT_TAGS
+        return is_full
 
     def _open_inner(self, local: str, attributes: dict[str, str]) -> None:
         """Keep the parts of a retry apart; other markup inside a text is read as part of the text."""
@@ -341,14 +333,14 @@ class Handlers:
             self._capture(element)
 
     def _capture(self, element: Element) -> None:
-        text = BoundedText(self._limits.head_chars, self._limits.tail_chars)
-        self._captures.append(Capture(element, self.depth, text))
-        self._parser.CharacterDataHandler = text.append
+        capture = Capture(element, self.depth, self._limits)
+        self._captures.append(capture)
+        self._parser.CharacterDataHandler = capture.append
 
     def _close_text(self) -> None:
         capture = self._captures.pop()
-        capture.element.text = capture.text.text()
-        self._parser.CharacterDataHandler = self._captures[-1].text.append if self._captures else None
+        capture.element.text = capture.text()
+        self._parser.CharacterDataHandler = self._captures[-1].append if self._captures else None
         if not self._captures and self._case is None:
             self._suite_result(capture.element)
 
@@ -358,7 +350,9 @@ class Handlers:
         wrapper.append(element)
         result = read_case(wrapper, 0, self._budget)[-1]
         where = next((name for frame in reversed(self._frames) if (name := frame.attributes.get("name"))), "")
-        self._add_event("suite-error", where, result)
+        self._count_cases(1)
+        self._frames[-1].cases += 1
+        self.records.suite_events.append(event("suite-error", where, result))
 
     # Cases
 
@@ -369,51 +363,20 @@ class Handlers:
             self._case, self._element, self._surplus = waiting.attributes, waiting.element, waiting.surplus
         else:
             self._case, self._element, self._surplus = None, None, 0
-        self._record(case, self._results(case, element, surplus))
+        found = None if element is None else read_case(element, surplus, self._budget)
+        self._batch.append((case, found))
 
-    def _results(self, case: dict[str, str], element: Element | None, surplus: int) -> tuple[Result, ...]:
-        if element is not None:
-            return read_case(element, surplus, self._budget)
-        outcome = status_outcome(case)
-        if outcome is None:
-            return self._passes.get(case.get("time")) or self._passed(case.get("time"))
-        return (Result(outcome, duration_s(case.get("time"))),)
-
-    def _record(self, case: dict[str, str], results: tuple[Result, ...]) -> None:
-        suite = self._suite or self._enter_suite(case)
-        raw_class = case.get("classname") or case.get("class") or ""
-        raw_name = case.get("name") or ""
-        classname, name = suite.cleaned(raw_class, raw_name)
-        kind = event_kind(suite.dialect.producer, raw_class, raw_name, results[-1])
-        if kind is not None:
-            self._add_event(kind, classname or raw_name or "/".join(suite.path), results[-1])
+    def _add_batch(self) -> None:
+        """Hand the cases read so far, all of the innermost suite, to its records."""
+        if not self._batch:
             return
-        self._count_case()
-        raw = None if (classname, name) == (raw_class, raw_name) else TestName(suite.path, raw_class, raw_name)
-        file, line = self._place(case)
-        test = TestName(suite.path, classname, name)
-        suite.runs.append(Run(suite.digest(classname, name), test, results, suite.variant, True, file, line, raw))
+        self._count_cases(len(self._batch))
+        suite = self._suite or self._enter_suite(self._batch[0][0])
+        suite.add(self._batch, self._passes)
+        self._batch.clear()
 
-    def _passed(self, time: str | None) -> tuple[Result, ...]:
-        """Return the one passed try of a duration; tries of the same duration are one object."""
-        results = (Result(Outcome.PASSED, duration_s(time)),)
-        if len(self._passes) < CACHED_PASSES:
-            self._passes[time] = results
-        return results
-
-    def _place(self, case: dict[str, str]) -> tuple[str, int | None]:
-        return file_text(case.get("file", "")[: self._limits.name_chars]), line_number(case.get("line"))
-
-    def _add_event(self, kind: str, where: str, result: Result) -> None:
-        self._count_case()
-        self._frames[-1].cases += 1
-        if self._suite is not None:
-            self._suite.events += 1
-        where = where[: self._limits.name_chars]
-        self.records.events.append(RunEvent(kind, where, result.outcome, result.message, result.detail))
-
-    def _count_case(self) -> None:
-        self._cases_left -= 1
+    def _count_cases(self, cases: int) -> None:
+        self._cases_left -= cases
         if self._cases_left < 0:
             self._refuse_cases()
 

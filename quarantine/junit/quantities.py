@@ -27,16 +27,20 @@ def duration_s(text: str | None) -> float | None:
 
 def number(text: str) -> float | None:
     """Return the finite, non-negative number that `text` spells in one way only, else None."""
-    if THOUSANDS.fullmatch(text):
-        text = text.replace(",", "")
-    elif THOUSANDS_AND_DECIMAL_COMMA.fullmatch(text):
-        text = text.replace(".", "").replace(",", ".")
-    elif DECIMAL_COMMA.fullmatch(text):
-        text = text.replace(",", ".")
+    if "," in text:
+        text = _without_commas(text)
     if not NUMBER.fullmatch(text):
         return None
     value = float(text)
     return value if math.isfinite(value) else None
+
+
+def _without_commas(text: str) -> str:
+    if THOUSANDS.fullmatch(text):
+        return text.replace(",", "")
+    if THOUSANDS_AND_DECIMAL_COMMA.fullmatch(text):
+        return text.replace(".", "").replace(",", ".")
+    return text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text
 
 
 def count(text: str | None) -> int | None:

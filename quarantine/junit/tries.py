@@ -165,7 +165,7 @@ def _hides_tries(suite: SuiteRecords) -> bool:
 
 
 def _explains_surplus(suite: SuiteRecords, tests: int) -> bool:
-    surplus = len(suite.runs) + suite.events - tests
+    surplus = len(suite.runs) + len(suite.events) - tests
     times = Counter([run.digest for run in suite.runs])
     extra = len(suite.runs) - len(times)
     return surplus > 0 and (surplus == extra or 1 in times.values())
