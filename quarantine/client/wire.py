@@ -1,5 +1,6 @@
 """One HTTP exchange, bounded in time and size. It uses no proxies and follows no redirects."""
 
+import contextlib
 import http.client
 import ssl
 from collections.abc import Iterable
@@ -54,7 +55,8 @@ def exchange(
     """
     connection = _connection(target, timeout_s)
     try:
-        connection.request(method, target.path(resource), body=body, headers={**target.headers(), **(headers or {})})
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it may have answered before it read all
+            connection.request(method, target.path(resource), body=body, headers=target.headers() | (headers or {}))
         response = connection.getresponse()
         content = _read(response, monotonic_s() + timeout_s)
         return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
