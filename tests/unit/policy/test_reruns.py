@@ -54,10 +54,20 @@ def test_the_most_valuable_come_first() -> None:
         replace(HEAD, test="old", tree="3", nearness=9.0),
         replace(HEAD, test="near", tree="2", nearness=2.0),
         replace(HEAD, test="completes", tree="1", nearness=0.5),
-        replace(HEAD, test="broken", tree="0", proves_broken=True, nearness=0.9),
+        replace(HEAD, test="broken", tree="0", proves_broken=True),
+        replace(HEAD, test="decides", tree="7", lane=Lane.AGENT, nearness=0.1),
     ]
     wanted = wanted_reruns(waiting, NOON + timedelta(hours=1), 0, POLICY)
-    assert [one.tests[0] for one in wanted] == ["completes", "broken", "near", "old", "young", "review", "agent"]
+    assert [one.tests[0] for one in wanted] == [
+        "completes",
+        "broken",
+        "decides",
+        "near",
+        "old",
+        "young",
+        "review",
+        "agent",
+    ]
 
 
 def test_the_budget_of_the_day_bounds_them() -> None:
