@@ -21,6 +21,7 @@ class FrozenClock:
         self.now = now
 
     def __call__(self) -> datetime:
+        """Return the instant the clock stands at."""
         return self.now
 
     def advance(self, by: timedelta) -> None:

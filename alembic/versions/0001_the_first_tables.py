@@ -33,6 +33,7 @@ def upgrade():
         sa.Column("pairs", sa.Integer(), nullable=False),
         sa.Column("tests", sa.Integer(), nullable=False),
         sa.Column("builds", sa.Integer(), nullable=False),
+        sa.Column("uploads", sa.Integer(), nullable=False),
         sa.Column("gating_version", sa.Integer(), nullable=False),
         sa.CheckConstraint("mode IN ('observe', 'enforce')", name=op.f("ck_project_mode")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_project")),
@@ -74,6 +75,10 @@ def upgrade():
         sa.Column("exit_code", sa.Integer(), nullable=True),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("passed", sa.Integer(), nullable=False),
+        sa.Column("failed", sa.Integer(), nullable=False),
+        sa.Column("skipped", sa.Integer(), nullable=False),
+        sa.Column("flaky", sa.Integer(), nullable=False),
         sa.Column("run_events", sa.Integer(), nullable=False),
         sa.Column("incident", sa.String(length=32), nullable=True),
         sa.Column("token_id", sa.String(length=16), nullable=True),
@@ -84,7 +89,11 @@ def upgrade():
         sa.UniqueConstraint("project_id", "key", name=op.f("uq_build_project_id_key")),
     )
     with op.batch_alter_table("build", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_build_project_id_commit"), ["project_id", "commit"], unique=False)
         batch_op.create_index(batch_op.f("ix_build_project_id_lane_seq"), ["project_id", "lane", "seq"], unique=False)
+        batch_op.create_index(
+            batch_op.f("ix_build_project_id_received_at"), ["project_id", "received_at"], unique=False
+        )
         batch_op.create_index(batch_op.f("ix_build_project_id_tree"), ["project_id", "tree"], unique=False)
 
     op.create_table(
@@ -151,6 +160,7 @@ def upgrade():
         sa.Column("entry_build", sa.Integer(), nullable=True),
         sa.Column("window_onsets", sa.Integer(), nullable=False),
         sa.Column("window_trials", sa.Integer(), nullable=False),
+        sa.Column("window_days", sa.Integer(), nullable=False),
         sa.Column("window_build", sa.Integer(), nullable=True),
         sa.Column("entry_trunk_trials", sa.Integer(), nullable=False),
         sa.Column("entry_trunk_days", sa.Integer(), nullable=False),
@@ -234,41 +244,6 @@ def upgrade():
         sa.PrimaryKeyConstraint("project_id", "hash", name=op.f("pk_variant")),
     )
     op.create_table(
-        "build_outcomes",
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.Column("build_seq", sa.Integer(), nullable=False),
-        sa.Column("variant_hash", sa.String(length=16), nullable=False),
-        sa.Column("tree", sa.String(length=64), nullable=True),
-        sa.Column("setting", sa.String(length=16), nullable=False),
-        sa.Column("is_trunk", sa.Boolean(), nullable=False),
-        sa.Column("is_run", sa.Boolean(), nullable=False),
-        sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("passed", sa.Integer(), nullable=False),
-        sa.Column("failed", sa.Integer(), nullable=False),
-        sa.Column("skipped", sa.Integer(), nullable=False),
-        sa.Column("flaky", sa.Integer(), nullable=False),
-        sa.Column("outcomes", sa.LargeBinary(), nullable=False),
-        sa.Column("counted", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["project_id", "build_seq"],
-            ["build.project_id", "build.seq"],
-            name=op.f("fk_build_outcomes_project_id_build_seq_build"),
-        ),
-        sa.PrimaryKeyConstraint("project_id", "build_seq", "variant_hash", name=op.f("pk_build_outcomes")),
-    )
-    with op.batch_alter_table("build_outcomes", schema=None) as batch_op:
-        batch_op.create_index(
-            batch_op.f("ix_build_outcomes_project_id_variant_hash_is_trunk_build_seq"),
-            ["project_id", "variant_hash", "is_trunk", "build_seq"],
-            unique=False,
-        )
-        batch_op.create_index(
-            batch_op.f("ix_build_outcomes_project_id_variant_hash_tree"),
-            ["project_id", "variant_hash", "tree"],
-            unique=False,
-        )
-
-    op.create_table(
         "failure",
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("build_seq", sa.Integer(), nullable=False),
@@ -280,6 +255,7 @@ def upgrade():
         sa.Column("tries", sa.Integer(), nullable=False),
         sa.Column("passed_on_retry", sa.Boolean(), nullable=False),
         sa.Column("trial", sa.Integer(), nullable=True),
+        sa.Column("already_failing", sa.Boolean(), nullable=False),
         sa.Column("signature", sa.String(length=40), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("message", sa.Text(), nullable=False),
@@ -339,6 +315,41 @@ def upgrade():
         )
 
     op.create_table(
+        "outcomes",
+        sa.Column("project_id", sa.Integer(), nullable=False),
+        sa.Column("arrival", sa.Integer(), nullable=False),
+        sa.Column("variant_hash", sa.String(length=16), nullable=False),
+        sa.Column("build_seq", sa.Integer(), nullable=False),
+        sa.Column("tree", sa.String(length=64), nullable=True),
+        sa.Column("setting", sa.String(length=16), nullable=False),
+        sa.Column("is_trunk", sa.Boolean(), nullable=False),
+        sa.Column("is_run", sa.Boolean(), nullable=False),
+        sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("codes", sa.LargeBinary(), nullable=False),
+        sa.Column("counted", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id", "build_seq"],
+            ["build.project_id", "build.seq"],
+            name=op.f("fk_outcomes_project_id_build_seq_build"),
+        ),
+        sa.PrimaryKeyConstraint("project_id", "arrival", "variant_hash", name=op.f("pk_outcomes")),
+    )
+    with op.batch_alter_table("outcomes", schema=None) as batch_op:
+        batch_op.create_index(
+            batch_op.f("ix_outcomes_project_id_build_seq_variant_hash"),
+            ["project_id", "build_seq", "variant_hash"],
+            unique=False,
+        )
+        batch_op.create_index(
+            batch_op.f("ix_outcomes_project_id_variant_hash_is_trunk_build_seq"),
+            ["project_id", "variant_hash", "is_trunk", "build_seq"],
+            unique=False,
+        )
+        batch_op.create_index(
+            batch_op.f("ix_outcomes_project_id_variant_hash_tree"), ["project_id", "variant_hash", "tree"], unique=False
+        )
+
+    op.create_table(
         "report",
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("build_seq", sa.Integer(), nullable=False),
@@ -379,6 +390,12 @@ def downgrade():
     # ### commands auto generated by Alembic - please adjust! ###
     op.drop_table("run_event")
     op.drop_table("report")
+    with op.batch_alter_table("outcomes", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_outcomes_project_id_variant_hash_tree"))
+        batch_op.drop_index(batch_op.f("ix_outcomes_project_id_variant_hash_is_trunk_build_seq"))
+        batch_op.drop_index(batch_op.f("ix_outcomes_project_id_build_seq_variant_hash"))
+
+    op.drop_table("outcomes")
     with op.batch_alter_table("head", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_head_project_id_variant_hash_tree"))
         batch_op.drop_index(batch_op.f("ix_head_project_id_confirmed_at_arrived_at"))
@@ -389,11 +406,6 @@ def downgrade():
         batch_op.drop_index(batch_op.f("ix_failure_project_id_variant_hash_test_build_seq"))
 
     op.drop_table("failure")
-    with op.batch_alter_table("build_outcomes", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_build_outcomes_project_id_variant_hash_tree"))
-        batch_op.drop_index(batch_op.f("ix_build_outcomes_project_id_variant_hash_is_trunk_build_seq"))
-
-    op.drop_table("build_outcomes")
     op.drop_table("variant")
     with op.batch_alter_table("transition", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_transition_project_id_variant_hash_test_number"))
@@ -417,7 +429,9 @@ def downgrade():
     op.drop_table("history")
     with op.batch_alter_table("build", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_build_project_id_tree"))
+        batch_op.drop_index(batch_op.f("ix_build_project_id_received_at"))
         batch_op.drop_index(batch_op.f("ix_build_project_id_lane_seq"))
+        batch_op.drop_index(batch_op.f("ix_build_project_id_commit"))
 
     op.drop_table("build")
     op.drop_table("audit")

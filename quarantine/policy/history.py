@@ -94,7 +94,7 @@ class Advance:
 
     Attributes:
         is_head: whether the trial is a head.
-        new_pairs: how many (test, variant) pairs were seen for the first time.
+        new_pairs: how many (test, variant) pairs had their first counted trial.
     """
 
     is_head: Mask
@@ -122,7 +122,7 @@ def advance(
         passed. A failure after a failure is none, so that an outage or a burst counts once.
     """
     history.last_seen[tests] = build_seq
-    new = tests[history.pair[tests] == 0]
+    new = tests[counted & (history.pair[tests] == 0)]
     history.pair[new] = pairs + 1 + np.arange(len(new), dtype=np.uint32)
 
     is_head = counted & failed & (history.last[tests] == PASSED)

@@ -1,1 +1,1 @@
-"""TODO room services."""
+"""Gather, decide, apply, in one transaction: every verb of the product, without an edge around it."""

@@ -1,19 +1,16 @@
-"""Builds, their outcomes column by column, their failures and run events, and the documents they came from."""
+"""Builds, their failures and run events, and the documents they came from."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, delete, exists, func, select, update
+from sqlalchemy import Connection, and_, delete, exists, func, select, update
 
 from quarantine.domain.build import Build
 from quarantine.domain.outcome import Lane
-from quarantine.store.outcomes import Codes, Mask, pack, pack_mask, unpack, unpack_mask
 from quarantine.store.sql import insert_new, upsert
 from quarantine.store.tables import (
     BUILD,
-    BUILD_OUTCOMES,
     FAILURE,
     REFUSED_REPORT,
     REPORT,
@@ -59,6 +56,10 @@ def insert(
             exit_code=build.exit_code,
             started_at=build.started_at,
             received_at=now,
+            passed=0,
+            failed=0,
+            skipped=0,
+            flaky=0,
             run_events=0,
             token_id=token_id,
         )
@@ -81,111 +82,45 @@ def trunk_tree_exists(connection: Connection, project_id: int, tree: str | None)
     return bool(connection.execute(query).scalar())
 
 
-@dataclass(slots=True)
-class Outcomes:
-    """What one build did in one variant, over the tests' ordinals.
-
-    Attributes:
-        codes: one byte a test, see `store.outcomes`; shape (tests,).
-        counted: whether the first try is a counted trial; shape (tests,).
-    """
-
-    build_seq: int
-    variant_hash: str
-    tree: str | None
-    setting: str
-    is_trunk: bool
-    is_run: bool
-    received_at: datetime
-    codes: Codes
-    counted: Mask
-
-
-def _outcomes(row: RowMapping, tests: int) -> Outcomes:
-    return Outcomes(
-        row["build_seq"],
-        row["variant_hash"],
-        row["tree"],
-        row["setting"],
-        row["is_trunk"],
-        row["is_run"],
-        row["received_at"],
-        unpack(row["outcomes"], tests),
-        unpack_mask(row["counted"], tests),
-    )
-
-
-def outcomes_of(
-    connection: Connection, project_id: int, build_seq: int, variant_hash: str, tests: int
-) -> Outcomes | None:
-    """Return what the build did in the variant so far; None when nothing came in yet."""
-    query = select(BUILD_OUTCOMES).where(
-        BUILD_OUTCOMES.c.project_id == project_id,
-        BUILD_OUTCOMES.c.build_seq == build_seq,
-        BUILD_OUTCOMES.c.variant_hash == variant_hash,
-    )
-    row = connection.execute(query).mappings().first()
-    return _outcomes(row, tests) if row else None
-
-
-def outcomes_of_tree(
-    connection: Connection, project_id: int, variant_hash: str, *, tree: str, setting: str, tests: int
-) -> list[Outcomes]:
-    """Return what every build of the identical tree did in the same variant and setting, in order of arrival."""
+def last_trunk_size(connection: Connection, project_id: int) -> int:
+    """Return how many tests the last complete trunk run had; 0 before the first."""
     query = (
-        select(BUILD_OUTCOMES)
+        select(BUILD.c.passed + BUILD.c.failed + BUILD.c.skipped + BUILD.c.flaky)
         .where(
-            BUILD_OUTCOMES.c.project_id == project_id,
-            BUILD_OUTCOMES.c.variant_hash == variant_hash,
-            BUILD_OUTCOMES.c.tree == tree,
-            BUILD_OUTCOMES.c.setting == setting,
+            BUILD.c.project_id == project_id,
+            BUILD.c.lane == Lane.TRUNK.value,
+            BUILD.c.kind == "run",
+            BUILD.c.complete.is_(True),
         )
-        .order_by(BUILD_OUTCOMES.c.build_seq)
+        .order_by(BUILD.c.seq.desc())
+        .limit(1)
     )
-    return [_outcomes(row, tests) for row in connection.execute(query).mappings()]
+    return int(connection.execute(query).scalar() or 0)
 
 
-def outcomes_of_variant(connection: Connection, project_id: int, variant_hash: str, tests: int) -> Iterable[Outcomes]:
-    """Yield what every build did in the variant, in order of arrival."""
+def trunk_commit_before(connection: Connection, project_id: int, seq: int) -> str | None:
+    """Return the commit of the last trunk run before build `seq`; None when there is none."""
     query = (
-        select(BUILD_OUTCOMES)
-        .where(BUILD_OUTCOMES.c.project_id == project_id, BUILD_OUTCOMES.c.variant_hash == variant_hash)
-        .order_by(BUILD_OUTCOMES.c.build_seq)
+        select(BUILD.c.commit)
+        .where(
+            BUILD.c.project_id == project_id,
+            BUILD.c.lane == Lane.TRUNK.value,
+            BUILD.c.kind == "run",
+            BUILD.c.seq < seq,
+        )
+        .order_by(BUILD.c.seq.desc())
+        .limit(1)
     )
-    for row in connection.execute(query).mappings():
-        yield _outcomes(row, tests)
+    commit: str | None = connection.execute(query).scalar()
+    return commit
 
 
-def save_outcomes(connection: Connection, project_id: int, outcomes: Outcomes, summary: Mapping[str, int]) -> None:
-    """Store the columns of one build and variant; `summary` holds passed, failed, skipped and flaky."""
-    row = {
-        "project_id": project_id,
-        "build_seq": outcomes.build_seq,
-        "variant_hash": outcomes.variant_hash,
-        "tree": outcomes.tree,
-        "setting": outcomes.setting,
-        "is_trunk": outcomes.is_trunk,
-        "is_run": outcomes.is_run,
-        "received_at": outcomes.received_at,
-        "outcomes": pack(outcomes.codes),
-        "counted": pack_mask(outcomes.counted),
-        **summary,
-    }
-    upsert(connection, BUILD_OUTCOMES, [row])
-
-
-def trunk_runs_since(connection: Connection, project_id: int, variant_hash: str, after_seq: int) -> int:
-    """Return how many trunk builds that are no reruns ran in the variant after build `after_seq`."""
+def reruns_since(connection: Connection, project_id: int, since: datetime) -> int:
+    """Return how many reruns were received at `since` or later."""
     query = (
         select(func.count())
-        .select_from(BUILD_OUTCOMES)
-        .where(
-            BUILD_OUTCOMES.c.project_id == project_id,
-            BUILD_OUTCOMES.c.variant_hash == variant_hash,
-            BUILD_OUTCOMES.c.is_trunk.is_(True),
-            BUILD_OUTCOMES.c.is_run.is_(True),
-            BUILD_OUTCOMES.c.build_seq > after_seq,
-        )
+        .select_from(BUILD)
+        .where(BUILD.c.project_id == project_id, BUILD.c.received_at >= since, BUILD.c.kind == "rerun")
     )
     return connection.execute(query).scalar_one()
 
@@ -224,22 +159,42 @@ def failures_of(
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def failures_between(connection: Connection, project_id: int, first_seq: int) -> list[dict[str, Any]]:
-    """Return every failed run of the builds from `first_seq` on, without details, with the build's lane and change."""
-    shown = [column for column in FAILURE.c if column.name != "detail"]
+def failures_since(connection: Connection, project_id: int, since: datetime) -> list[dict[str, Any]]:
+    """Return every failed run received at `since` or later, without details, with its build's change and commits."""
+    shown = [FAILURE.c[name] for name in ("build_seq", "test", "signature", "already_failing", "received_at")]
     query = (
-        select(*shown, BUILD.c.change, BUILD.c.lane, BUILD.c.incident, BUILD.c.tree)
+        select(*shown, BUILD.c.change, BUILD.c.lane, BUILD.c.commit, BUILD.c.base_commit)
         .join(BUILD, and_(BUILD.c.project_id == FAILURE.c.project_id, BUILD.c.seq == FAILURE.c.build_seq))
-        .where(FAILURE.c.project_id == project_id, FAILURE.c.build_seq >= first_seq)
+        .where(BUILD.c.project_id == project_id, BUILD.c.received_at >= since, BUILD.c.kind == "run")
         .order_by(FAILURE.c.build_seq, FAILURE.c.test)
     )
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def first_since(connection: Connection, project_id: int, since: datetime) -> int | None:
-    """Return the sequence number of the first build received at `since` or later; None when there is none."""
-    query = select(func.min(BUILD.c.seq)).where(BUILD.c.project_id == project_id, BUILD.c.received_at >= since)
-    return connection.execute(query).scalar()
+def failure_counts(connection: Connection, project_id: int, variant_hash: str) -> dict[int, int]:
+    """Return how often each test failed in the variant, in builds that are no reruns."""
+    query = (
+        select(FAILURE.c.test, func.count())
+        .where(FAILURE.c.project_id == project_id, FAILURE.c.variant_hash == variant_hash, FAILURE.c.trial.is_not(None))
+        .group_by(FAILURE.c.test)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def trunk_positions(connection: Connection, project_id: int, commits: Iterable[str]) -> dict[str, int]:
+    """Return where on trunk these commits first ran: the sequence number of their first trunk build."""
+    query = (
+        select(BUILD.c.commit, func.min(BUILD.c.seq))
+        .where(BUILD.c.project_id == project_id, BUILD.c.lane == Lane.TRUNK.value, BUILD.c.commit.in_(set(commits)))
+        .group_by(BUILD.c.commit)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def assign_incident(connection: Connection, project_id: int, seqs: Iterable[int], incident: str) -> None:
+    """Note that these builds were struck by a storm."""
+    which = and_(BUILD.c.project_id == project_id, BUILD.c.seq.in_(list(seqs)))
+    connection.execute(update(BUILD).where(which).values(incident=incident))
 
 
 def add_run_events(connection: Connection, project_id: int, seq: int, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -258,6 +213,15 @@ def add_run_events(connection: Connection, project_id: int, seq: int, rows: Sequ
             .where(BUILD.c.project_id == project_id, BUILD.c.seq == seq)
             .values(run_events=counted + len(rows))
         )
+
+
+COUNTS = ("passed", "failed", "skipped", "flaky")
+
+
+def set_counts(connection: Connection, project_id: int, seq: int, counts: Mapping[str, int]) -> None:
+    """Store how many tests of the build passed, failed, were skipped and passed only on a retry."""
+    which = and_(BUILD.c.project_id == project_id, BUILD.c.seq == seq)
+    connection.execute(update(BUILD).where(which).values({name: counts[name] for name in COUNTS}))
 
 
 def known_reports(connection: Connection, project_id: int, seq: int) -> set[str]:
@@ -297,14 +261,6 @@ def forget_refused(connection: Connection, before: datetime) -> int:
 
 
 def latest(connection: Connection, project_id: int, limit: int = 20) -> list[dict[str, Any]]:
-    """Return the newest builds with their summed counts."""
-    summed = [func.sum(BUILD_OUTCOMES.c[name]).label(name) for name in ("passed", "failed", "skipped", "flaky")]
-    newest = select(BUILD).where(BUILD.c.project_id == project_id).order_by(BUILD.c.seq.desc()).limit(limit).subquery()
-    join = and_(BUILD_OUTCOMES.c.project_id == newest.c.project_id, BUILD_OUTCOMES.c.build_seq == newest.c.seq)
-    query = (
-        select(newest, *summed)
-        .join(BUILD_OUTCOMES, join, isouter=True)
-        .group_by(*newest.c)
-        .order_by(newest.c.seq.desc())
-    )
+    """Return the newest builds."""
+    query = select(BUILD).where(BUILD.c.project_id == project_id).order_by(BUILD.c.seq.desc()).limit(limit)
     return [dict(row) for row in connection.execute(query).mappings()]

@@ -43,6 +43,19 @@ def pending_of_tree(
     return [dict(row) for row in connection.execute(query.order_by(HEAD.c.test, HEAD.c.life, HEAD.c.number)).mappings()]
 
 
+def pending_of_build(
+    connection: Connection, project_id: int, variant_hash: str, build_seq: int
+) -> list[dict[str, Any]]:
+    """Return the heads of one build in one variant that no pass has confirmed."""
+    query = select(HEAD).where(
+        HEAD.c.project_id == project_id,
+        HEAD.c.build_seq == build_seq,
+        HEAD.c.variant_hash == variant_hash,
+        HEAD.c.confirmed_at.is_(None),
+    )
+    return [dict(row) for row in connection.execute(query.order_by(HEAD.c.test)).mappings()]
+
+
 def _is(row: Mapping[str, Any]) -> Any:
     keys = ("project_id", "variant_hash", "test", "life", "number")
     return and_(*(HEAD.c[key] == row[key] for key in keys))

@@ -1,11 +1,20 @@
-"""Outcome columns: one byte a test for what it did in one build, one bit for whether that counted."""
+"""Outcome columns: one byte a test for what it did in one upload, one bit for whether that counted.
+
+Rows are written once. A build that came in several uploads is merged when it is read: the first upload that has a test
+says what its first try was, the last one what its last try was.
+"""
 
 import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, Connection, RowMapping, distinct, func, select
 
 from quarantine.domain.outcome import Outcome
+from quarantine.store.tables import OUTCOMES
 
 CODES = {Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERRORED: 3, Outcome.SKIPPED: 4}
 ABSENT, PASSED, FAILED, ERRORED, SKIPPED = range(5)
@@ -48,4 +57,150 @@ def last(codes: Codes) -> Codes:
 
 def is_failure(codes: Codes) -> Mask:
     """Return which of these one-try codes are failures."""
-    return np.logical_or(codes == FAILED, codes == ERRORED)
+    return np.isin(codes, (FAILED, ERRORED))
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What one upload, or one whole build, did in one variant, over the tests' ordinals.
+
+    Attributes:
+        arrival: the upload's number; the first upload's for a whole build.
+        codes: one byte a test, first try in the low half, last try in the high half; shape (tests,).
+        counted: whether the first try is a counted trial; shape (tests,).
+    """
+
+    arrival: int
+    build_seq: int
+    variant_hash: str
+    tree: str | None
+    setting: str
+    is_trunk: bool
+    is_run: bool
+    received_at: datetime
+    codes: Codes
+    counted: Mask
+
+
+def _outcomes(row: RowMapping, tests: int) -> Outcomes:
+    return Outcomes(
+        arrival=row["arrival"],
+        build_seq=row["build_seq"],
+        variant_hash=row["variant_hash"],
+        tree=row["tree"],
+        setting=row["setting"],
+        is_trunk=row["is_trunk"],
+        is_run=row["is_run"],
+        received_at=row["received_at"],
+        codes=unpack(row["codes"], tests),
+        counted=unpack_mask(row["counted"], tests),
+    )
+
+
+def insert(connection: Connection, project_id: int, outcomes: Outcomes) -> None:
+    """Store the columns of one upload and variant."""
+    row = {
+        "project_id": project_id,
+        "arrival": outcomes.arrival,
+        "variant_hash": outcomes.variant_hash,
+        "build_seq": outcomes.build_seq,
+        "tree": outcomes.tree,
+        "setting": outcomes.setting,
+        "is_trunk": outcomes.is_trunk,
+        "is_run": outcomes.is_run,
+        "received_at": outcomes.received_at,
+        "codes": pack(outcomes.codes),
+        "counted": pack_mask(outcomes.counted),
+    }
+    connection.execute(OUTCOMES.insert().values(row))
+
+
+def merged(parts: Sequence[Outcomes]) -> list[Outcomes]:
+    """Return one value for each build, from its uploads in order of arrival."""
+    wholes: dict[int, Outcomes] = {}
+    for part in parts:
+        whole = wholes.setdefault(part.build_seq, part)
+        if whole is not part:
+            whole.codes = np.where(part.codes == ABSENT, whole.codes, merged_codes(whole.codes, part.codes))
+            whole.counted = whole.counted | part.counted
+    return list(wholes.values())
+
+
+def merged_codes(earlier: Codes, later: Codes) -> Codes:
+    """Return the codes of tests of the later upload: its last try, and the earlier upload's first if it has one."""
+    begun: Codes = np.where(earlier == ABSENT, first(later), first(earlier))
+    return np.bitwise_or(begun, last(later) << np.uint8(4))
+
+
+def _select(connection: Connection, tests: int, *which: ColumnElement[bool]) -> Iterable[Outcomes]:
+    query = select(OUTCOMES).where(*which).order_by(OUTCOMES.c.arrival)
+    for row in connection.execute(query).mappings():
+        yield _outcomes(row, tests)
+
+
+def of_build(
+    connection: Connection, project_id: int, build_seq: int, *, variant_hash: str, tests: int
+) -> Outcomes | None:
+    """Return what the build did in the variant so far; None when nothing came in yet."""
+    c = OUTCOMES.c
+    which = (c.project_id == project_id, c.build_seq == build_seq, c.variant_hash == variant_hash)
+    return next(iter(merged(list(_select(connection, tests, *which)))), None)
+
+
+def of_tree(
+    connection: Connection, project_id: int, variant_hash: str, *, tree: str, setting: str, tests: int
+) -> list[Outcomes]:
+    """Return what every build of the identical tree did in the same variant and setting, in order of arrival."""
+    c = OUTCOMES.c
+    which = (c.project_id == project_id, c.variant_hash == variant_hash, c.tree == tree, c.setting == setting)
+    return merged(list(_select(connection, tests, *which)))
+
+
+def of_variant(connection: Connection, project_id: int, variant_hash: str, *, tests: int) -> Iterable[Outcomes]:
+    """Yield every upload of the variant in order of arrival, not merged."""
+    return _select(connection, tests, OUTCOMES.c.project_id == project_id, OUTCOMES.c.variant_hash == variant_hash)
+
+
+def newest_of_variant(
+    connection: Connection, project_id: int, variant_hash: str, *, tests: int, limit: int
+) -> list[Outcomes]:
+    """Return the newest builds of the variant, the oldest of them first."""
+    newest = (
+        select(OUTCOMES)
+        .where(OUTCOMES.c.project_id == project_id, OUTCOMES.c.variant_hash == variant_hash)
+        .order_by(OUTCOMES.c.arrival.desc())
+        .limit(limit)
+    )
+    rows = connection.execute(newest).mappings().all()
+    return merged([_outcomes(row, tests) for row in reversed(rows)])
+
+
+def trunk_runs_since(connection: Connection, project_id: int, variant_hash: str, after_seq: int) -> int:
+    """Return how many trunk builds that are no reruns ran in the variant after build `after_seq`."""
+    c = OUTCOMES.c
+    query = select(func.count(distinct(c.build_seq))).where(
+        c.project_id == project_id,
+        c.variant_hash == variant_hash,
+        c.is_trunk.is_(True),
+        c.is_run.is_(True),
+        c.build_seq > after_seq,
+    )
+    return connection.execute(query).scalar_one()
+
+
+def variants_of_build(connection: Connection, project_id: int, build_seq: int) -> list[str]:
+    """Return the variants that the build has outcomes in."""
+    which = (OUTCOMES.c.project_id == project_id, OUTCOMES.c.build_seq == build_seq)
+    return list(connection.execute(select(OUTCOMES.c.variant_hash).where(*which).distinct()).scalars())
+
+
+def count(codes: Codes) -> dict[str, int]:
+    """Return how many tests passed, failed, were skipped, and passed only on a retry."""
+    began, ended = first(codes), last(codes)
+    flaky = is_failure(began) & (ended == PASSED)
+    return {
+        "passed": int(np.count_nonzero((ended == PASSED) & ~flaky)),
+        "failed": int(np.count_nonzero(is_failure(ended))),
+        "skipped": int(np.count_nonzero(ended == SKIPPED)),
+        "flaky": int(np.count_nonzero(flaky)),
+    }

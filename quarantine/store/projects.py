@@ -24,6 +24,7 @@ class Project:
     pairs: int
     tests: int
     builds: int
+    uploads: int
     gating_version: int
 
 
@@ -44,6 +45,7 @@ def create(connection: Connection, slug: str, now: datetime) -> Project:
             pairs=0,
             tests=0,
             builds=0,
+            uploads=0,
             gating_version=0,
         )
     )
@@ -70,11 +72,11 @@ def every(connection: Connection) -> list[Project]:
 
 
 def set_counters(
-    connection: Connection, project: Project, *, pairs: int, tests: int, builds: int, reserve: int | None
+    connection: Connection, project: Project, *, pairs: int, tests: int, builds: int, uploads: int, reserve: int | None
 ) -> None:
     """Store the numbers given out so far."""
     changed = update(PROJECT).where(PROJECT.c.id == project.id)
-    connection.execute(changed.values(pairs=pairs, tests=tests, builds=builds, reserve=reserve))
+    connection.execute(changed.values(pairs=pairs, tests=tests, builds=builds, uploads=uploads, reserve=reserve))
 
 
 def set_mode(connection: Connection, project: Project, mode: Mode) -> None:
@@ -92,3 +94,8 @@ def touch_gating(connection: Connection, project_id: int) -> None:
 def gating_version(connection: Connection, slug: str) -> int | None:
     """Return the version of the gating set; None when there is no such project."""
     return connection.execute(select(PROJECT.c.gating_version).where(PROJECT.c.slug == slug)).scalar()
+
+
+def slug_of(connection: Connection, project_id: int) -> str:
+    """Return the slug of a project that exists."""
+    return str(connection.execute(select(PROJECT.c.slug).where(PROJECT.c.id == project_id)).scalar_one())

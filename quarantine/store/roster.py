@@ -1,6 +1,7 @@
 """The roster of tests: which ordinal a test id has. Ordinals are dense, given out once and never taken back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, select, update
 
@@ -88,17 +89,30 @@ def not_unique(connection: Connection, project_id: int) -> set[int]:
     return set(connection.execute(query).scalars())
 
 
-def rows(connection: Connection, project_id: int, ordinals: Iterable[int]) -> dict[int, Mapping[str, object]]:
+def rows(connection: Connection, project_id: int, ordinals: Iterable[int]) -> dict[int, dict[str, Any]]:
     """Return the stored rows of these tests by ordinal."""
     wanted = list(ordinals)
-    found: dict[int, Mapping[str, object]] = {}
+    found: dict[int, dict[str, Any]] = {}
     for start in range(0, len(wanted), _CHUNK):
         query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))
         found.update({row["ordinal"]: dict(row) for row in connection.execute(query).mappings()})
     return found
 
 
-def named(connection: Connection, project_id: int, names: Iterable[str]) -> list[Mapping[str, object]]:
+def named(connection: Connection, project_id: int, names: Iterable[str]) -> list[dict[str, Any]]:
     """Return the rows of every test whose bare name is one of these."""
     query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.in_(list(names)))
     return [dict(row) for row in connection.execute(query.order_by(TEST.c.ordinal)).mappings()]
+
+
+def by_digest(connection: Connection, project_id: int, digest: bytes) -> dict[str, Any] | None:
+    """Return the row of the test with this digest; None when there is none."""
+    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.digest == digest)
+    row = connection.execute(query).mappings().first()
+    return dict(row) if row else None
+
+
+def resembling(connection: Connection, project_id: int, part: str, limit: int) -> list[dict[str, Any]]:
+    """Return a few tests whose bare name holds this text."""
+    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.contains(part, autoescape=True))
+    return [dict(row) for row in connection.execute(query.order_by(TEST.c.ordinal).limit(limit)).mappings()]

@@ -1,8 +1,8 @@
 """Every table, and nothing else. The project id leads every key, so that a distributed PostgreSQL can shard by it.
 
 Rows hold what a page, a list or an explanation asks for. What changes for every test in every build lives in two
-kinds of column blob instead: `build_outcomes` (one per build and variant, never changed except to add later uploads of
-the same build) and `history` (one per variant, rewritten with each build). A test's place in a blob is its `ordinal`.
+kinds of column blob instead: `outcomes` (one per upload and variant, never changed) and `history` (one per variant,
+rewritten with each build). A test's place in a blob is its `ordinal`.
 """
 
 from datetime import datetime
@@ -48,7 +48,8 @@ class Project(SQLModel, table=True):
     """One repository with one gating set.
 
     `reserve` is R, the first reserve of (test, variant) pairs; None until the first full trunk build has come in.
-    `pairs`, `tests` and `builds` are the highest pair number, test ordinal + 1 and build sequence number given out.
+    `pairs`, `tests`, `builds` and `uploads` count what was given out: pair numbers, test ordinals, build sequence
+    numbers and arrival numbers.
     `gating_version` grows by one with each change of the gating set or of the mode.
     """
 
@@ -64,6 +65,7 @@ class Project(SQLModel, table=True):
     pairs: int = 0
     tests: int = 0
     builds: int = 0
+    uploads: int = 0
     gating_version: int = 0
 
 
@@ -130,6 +132,8 @@ class Build(SQLModel, table=True):
         UniqueConstraint("project_id", "key"),
         Index(None, "project_id", "tree"),
         Index(None, "project_id", "lane", "seq"),
+        Index(None, "project_id", "commit"),
+        Index(None, "project_id", "received_at"),
         _one_of("kind", "run", "rerun"),
         _one_of("lane", "trunk", "review", "agent"),
     )
@@ -157,39 +161,42 @@ class Build(SQLModel, table=True):
     exit_code: int | None = None
     started_at: datetime | None = None
     received_at: datetime
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    flaky: int = 0
     run_events: int = 0
     incident: str | None = Field(default=None, max_length=32)
     token_id: str | None = Field(default=None, max_length=16)
 
 
-class BuildOutcomes(SQLModel, table=True):
-    """The outcomes of one build in one variant, as compressed columns over the tests' ordinals.
+class OutcomesRow(SQLModel, table=True):
+    """The outcomes one upload reported in one variant, as compressed columns over the tests' ordinals. Append-only.
 
-    `outcomes` holds one byte a test: the code of the first try in the low half, of the last try in the high half.
-    `counted` holds one bit a test: whether its first try is a counted trial. `tree` and `setting` repeat the build's,
-    for the index that finds what else ran on the identical tree.
+    `arrival` numbers the uploads of a project; a build that comes in several uploads has several rows. `codes` holds
+    one byte a test: the first try in the low half, the last try in the high half. `counted` holds one bit a test:
+    whether its first try is a counted trial. `tree` and `setting` repeat the build's, for the index that finds what
+    else ran on the identical tree.
     """
 
-    __tablename__ = "build_outcomes"
+    __tablename__ = "outcomes"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
         ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
+        Index(None, "project_id", "build_seq", "variant_hash"),
         Index(None, "project_id", "variant_hash", "tree"),
         Index(None, "project_id", "variant_hash", "is_trunk", "build_seq"),
     )
 
     project_id: int = Field(primary_key=True)
-    build_seq: int = Field(primary_key=True)
+    arrival: int = Field(primary_key=True)
     variant_hash: str = Field(primary_key=True, max_length=16)
+    build_seq: int
     tree: str | None = Field(default=None, max_length=64)
     setting: str = Field(max_length=16)
     is_trunk: bool
     is_run: bool
     received_at: datetime
-    passed: int
-    failed: int
-    skipped: int
-    flaky: int
-    outcomes: bytes = Field(sa_type=LargeBinary)
+    codes: bytes = Field(sa_type=LargeBinary)
     counted: bytes = Field(sa_type=LargeBinary)
 
 
@@ -240,7 +247,10 @@ class RefusedReport(SQLModel, table=True):
 
 
 class Failure(SQLModel, table=True):
-    """A run with a failed try. `trial` is its trial index when the first try is a counted trial."""
+    """A run with a failed try. `trial` is its trial index when the first try is a counted trial.
+
+    `already_failing` says whether the test's last trunk trial before this build had failed in this variant.
+    """
 
     __tablename__ = "failure"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
@@ -258,6 +268,7 @@ class Failure(SQLModel, table=True):
     tries: int
     passed_on_retry: bool
     trial: int | None = None
+    already_failing: bool
     signature: str = Field(max_length=40)
     kind: str = Field(sa_type=Text)
     message: str = Field(sa_type=Text)
@@ -328,7 +339,12 @@ class HistoryRow(SQLModel, table=True):
 
 
 class StandingRow(SQLModel, table=True):
-    """The present standing of a (test, variant) that ever had a head: see `quarantine.domain.standing`."""
+    """The present standing of a (test, variant) that ever had a head: see `quarantine.domain.standing`.
+
+    The window of a quarantine begins with the first onset of its entry: `window_onsets`, `window_trials` and
+    `window_days` count it up to the entry, which came with build `entry_build` after `entry_trunk_trials` trunk trials
+    on `entry_trunk_days` days. `streaks` numbers the present streak of passes since the entry, from 1.
+    """
 
     __tablename__ = "standing"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
@@ -347,6 +363,7 @@ class StandingRow(SQLModel, table=True):
     entry_build: int | None = None
     window_onsets: int = 0
     window_trials: int = 0
+    window_days: int = 0
     window_build: int | None = None
     entry_trunk_trials: int = 0
     entry_trunk_days: int = 0
@@ -428,7 +445,7 @@ TOKEN = _table(Token)
 TEST = _table(Test)
 VARIANT = _table(Variant)
 BUILD = _table(Build)
-BUILD_OUTCOMES = _table(BuildOutcomes)
+OUTCOMES = _table(OutcomesRow)
 REPORT = _table(Report)
 REPORT_BODY = _table(ReportBody)
 REFUSED_REPORT = _table(RefusedReport)

@@ -5,6 +5,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import Connection, select, update
 
@@ -91,7 +92,7 @@ def find(connection: Connection, secret: str, now: datetime) -> Grant | None:
     )
 
 
-def every(connection: Connection, project_id: int) -> list[dict[str, object]]:
+def every(connection: Connection, project_id: int) -> list[dict[str, Any]]:
     """Return the project's tokens without anything secret, the newest first."""
     shown = [
         TOKEN.c[name] for name in ("id", "label", "scope", "lane", "change", "created_at", "expires_at", "revoked_at")

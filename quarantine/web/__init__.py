@@ -1,1 +1,1 @@
-"""TODO room web."""
+"""The HTTP edge: wire types, authentication, pages. It decides nothing; services do."""

@@ -75,8 +75,9 @@ def test_other_lanes_leave_the_trunk_columns_alone() -> None:
 
 
 def test_pairs_are_numbered_once_in_order_of_appearance() -> None:
-    """A (test, variant) pair keeps the number it got when it was first seen."""
+    """A (test, variant) pair keeps the number it got with its first counted trial; an uncounted one gives none."""
     history = History()
+    assert build(history, "P", counted="-", trunk=False).new_pairs == 0
     assert build(history, "PP").new_pairs == 2
     assert build(history, "PPP").new_pairs == 1
     assert history.pair.tolist() == [1, 2, 3]

@@ -1,0 +1,57 @@
+"""The group of verbs. A verb's module is imported when the verb is used, so that a light verb stays light."""
+
+import importlib
+
+import click
+
+VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("quarantine.cli.demo", "Watch it work: a small repository, sixty builds, one flaky test."),
+    "serve": ("quarantine.cli.serve", "Run the daemon."),
+    "report": ("quarantine.cli.report", "Send JUnit reports of this build to the daemon."),
+    "is-gating": ("quarantine.cli.is_gating", "Exit 0 if a test gates, 1 if it does not."),
+    "list": ("quarantine.cli.listing", "List the tests that are not simply gating."),
+    "explain": ("quarantine.cli.explain", "Explain one test: a sentence, then the evidence."),
+    "reruns": ("quarantine.cli.reruns", "Show, or do, the reruns the daemon wants."),
+    "release": ("quarantine.cli.release", "Let a quarantined test gate again, with a reason."),
+    "enforce": ("quarantine.cli.mode", "Act on the decisions of a project."),
+    "observe": ("quarantine.cli.mode", "Only show what would have been decided."),
+    "junit": ("quarantine.cli.junit", "Show what is read in JUnit files."),
+    "reach": ("quarantine.cli.reach", "Tell the daemon which files each test reaches."),
+    "project": ("quarantine.cli.project", "Create and list projects."),
+    "token": ("quarantine.cli.token", "Create, list and revoke API tokens."),
+    "db": ("quarantine.cli.db", "Upgrade and check the database."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its verbs by name and loads them on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the verbs in the order a newcomer meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Return the verb's command; None when there is no such verb."""
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(VERBS[cmd_name][0])
+        commands: dict[str, click.Command] = getattr(module, "COMMANDS", {})
+        command = commands.get(cmd_name) or module.command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module.__name__} has no command for {cmd_name}")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        """Write the verbs without importing them."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, line) for name, (_module, line) in VERBS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="quarantine-daemon", prog_name="quarantine")
+def cli() -> None:
+    """Keep a flaky test suite usable as a verifier.
+
+    quarantine takes in every JUnit report, proves which failures the change cannot explain, and takes such tests out of
+    the gating set while they go on running and being reported.
+    """

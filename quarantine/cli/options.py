@@ -1,0 +1,55 @@
+"""Options that several verbs share, and how they reach the product: its own database, or a daemon over HTTP."""
+
+import getpass
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from quarantine.services.access import Bearer
+    from quarantine.services.app import App
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+config_option = click.option(
+    "--config", "config_path", type=click.Path(path_type=Path), help="Configuration file [default: quarantine.toml]."
+)
+database_option = click.option("--database", help="Database URL, instead of the configured one.")
+project_option = click.option(
+    "--project", envvar="QUARANTINE_PROJECT", required=True, help="The project [environment: QUARANTINE_PROJECT]."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def on_database(function: F) -> F:
+    """Give a verb the options that name the database it works on."""
+    return config_option(database_option(function))
+
+
+def open_app(config_path: Path | None, database: str | None, *, migrate: bool = False) -> "App":
+    """Return the product on its database; raises BadConfiguration."""
+    from quarantine import bootstrap, config
+
+    settings = config.load(config_path)
+    if database:
+        settings = settings.model_copy(update={"database": database})
+    return bootstrap.build_app(settings, migrate=migrate)
+
+
+def shell_bearer() -> "Bearer":
+    """Return the person at this shell, who can open the database file and so owns it."""
+    from quarantine.services.access import of_shell
+
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return of_shell(user)
+
+
+def print_json(value: Any) -> None:
+    """Print JSON for programs: keys as they are, one document."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))

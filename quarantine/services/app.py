@@ -1,0 +1,33 @@
+"""What every service works with, put together once by bootstrap."""
+
+import threading
+from dataclasses import dataclass, field
+
+from sqlalchemy import Engine
+
+from quarantine.clock import Clock
+from quarantine.policy.criteria import Policy
+from quarantine.store.roster import Roster
+
+
+@dataclass(slots=True)
+class App:
+    """The running product.
+
+    Attributes:
+        engine: the database.
+        clock: returns the present instant, aware and in UTC.
+        policy: the criteria every decision is made by.
+        loopback_lane: see `services.access`; None when tokens are required.
+    """
+
+    engine: Engine
+    clock: Clock
+    policy: Policy = field(default_factory=Policy)
+    _rosters: dict[int, Roster] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    """Held while a build is taken in: one at a time in this process, so that the rosters need no lock of their own."""
+
+    def roster(self, project_id: int) -> Roster:
+        """Return the cached roster of a project; use it only while holding `lock`."""
+        return self._rosters.setdefault(project_id, Roster())

@@ -1,0 +1,176 @@
+"""Explaining one test: where it stands in each variant, in one sentence with its numbers, and the evidence below it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from quarantine.domain.outcome import Mode, Status
+from quarantine.policy.entry import EntryAssessment, head_to_json
+from quarantine.policy.exit import ExitAssessment, assess_exit
+from quarantine.policy.history import History
+from quarantine.policy.transitions import gates
+from quarantine.services import assess, naming, recompute
+from quarantine.services.app import App
+from quarantine.store import builds, heads, histories, outcomes, projects, standings
+from quarantine.store.engine import reading
+from quarantine.store.projects import Project
+
+STRIP_BUILDS = 80
+_LETTERS = {
+    outcomes.ABSENT: "-",
+    outcomes.PASSED: "P",
+    outcomes.FAILED: "F",
+    outcomes.ERRORED: "E",
+    outcomes.SKIPPED: "S",
+}
+_FAILURES_SHOWN = 20
+
+
+def explain(app: App, slug: str, name: str, *, recomputed: bool = False) -> dict[str, Any]:
+    """Return everything known about one test, found by id or by any spelling of its name.
+
+    With `recomputed`, each variant also says how a fresh derivation from the stored outcomes, and each stored decision
+    from its evidence, agrees with what is stored; an empty list means they agree.
+
+    Raises NotFound when no project, or not exactly one test, goes by the name.
+    """
+    with reading(app.engine) as connection:
+        project = projects.by_slug(connection, slug)
+        test = naming.find(connection, project, name)
+        rows = {row["variant_hash"]: row for row in standings.of_test(connection, project.id, test["ordinal"])}
+        keys = builds.variants(connection, project.id)
+        found = []
+        for variant_hash, history in sorted(histories.every(connection, project.id).items()):
+            history.grow(test["ordinal"] + 1)
+            if history.last_seen[test["ordinal"]] == 0 and variant_hash not in rows:
+                continue
+            row = rows.get(variant_hash) or assess.fresh_row(project.id, variant_hash, test["ordinal"], app.clock())
+            told = _variant(app, connection, project, history, row) | {"variant": keys.get(variant_hash, {})}
+            if recomputed:
+                told["disagreements"] = recompute.disagreements(connection, project, row, history)
+            found.append(told)
+    statuses = [Status(variant["status"]) for variant in found]
+    return {
+        "project": slug,
+        "mode": project.mode.value,
+        "test": naming.id_of(test),
+        "name": naming.display_of(test),
+        "raw": {"suite": test["suite"], "classname": test["classname"], "name": test["name"], "file": test["file"]},
+        "unique": test["unique_id"],
+        "gating": any(gates(status, project.mode) for status in statuses) if statuses else True,
+        "would_gate": any(gates(status, Mode.ENFORCE) for status in statuses) if statuses else True,
+        "variants": found,
+    }
+
+
+def _variant(
+    app: App, connection: Connection, project: Project, history: History, row: dict[str, Any]
+) -> dict[str, Any]:
+    test, variant_hash = row["test"], row["variant_hash"]
+    entry = assess.assess_entry_of(connection, project, app.policy, history, row)
+    leave = _exit(app, connection, project, history, row)
+    found = heads.of_test(connection, project.id, variant_hash, test, row["life"])
+    return {
+        "variant_hash": variant_hash,
+        "status": row["status"],
+        "since": row["since"].isoformat() if row["reason"] else None,
+        "sentence": _sentence(row, history, entry, leave),
+        "reason": row["reason"],
+        "trials": int(history.trials[test]),
+        "trunk_trials": int(history.trunk_trials[test]),
+        "pass_streak": int(history.pass_streak[test]),
+        "fail_streak": int(history.fail_streak[test]),
+        "life": row["life"],
+        "entry": entry.to_json() | {"lacking": list(entry.lacking)} if entry else None,
+        "exit": leave.to_json() | {"lacking": list(leave.lacking)} if leave else None,
+        "heads": [head_to_json(head) for head in found],
+        "builds": _builds(connection, project, [int(head.build) for head in found]),
+        "failures": _failures(connection, project, row),
+        "strip": _strip(connection, project, row),
+        "transitions": _transitions(connection, project, row),
+    }
+
+
+def _exit(
+    app: App, connection: Connection, project: Project, history: History, row: dict[str, Any]
+) -> ExitAssessment | None:
+    alpha = assess.alpha_of(project, app.policy, history, row)
+    if row["status"] not in (Status.QUARANTINED, Status.HELD) or alpha is None:
+        return None
+    return assess_exit(assess.streak_of(connection, project.id, history, row), alpha, app.policy)
+
+
+def _sentence(
+    row: Mapping[str, Any], history: History, entry: EntryAssessment | None, leave: ExitAssessment | None
+) -> str:
+    status, trials = Status(row["status"]), int(history.trials[row["test"]])
+    if status is Status.QUARANTINED:
+        return f"Quarantined since {row['since']:%Y-%m-%d}. {row['reason']} {leave.sentence if leave else ''}".strip()
+    if status is Status.HELD:
+        return f"Held since {row['since']:%Y-%m-%d}, still gating. {row['reason']}"
+    if status is Status.BROKEN:
+        return f"Broken on trunk since {row['since']:%Y-%m-%d}, gating. {row['reason']}"
+    if int(history.heads[row["test"]]) == 0:
+        return f"Gates. In {trials:,} counted trials it never failed right after a pass."
+    if entry is None:
+        return f"Gates. {int(history.heads[row['test']])} heads in {trials:,} trials, and no complete trunk build yet."
+    return f"Gates. {entry.sentence}"
+
+
+def _builds(connection: Connection, project: Project, seqs: list[int]) -> dict[str, dict[str, Any]]:
+    names = ("build", "attempt", "job", "lane", "change", "commit", "tree", "runner")
+    found = builds.get(connection, project.id, seqs)
+    return {
+        str(seq): {name: row[name] for name in names} | {"received_at": row["received_at"].isoformat()}
+        for seq, row in found.items()
+    }
+
+
+def _failures(connection: Connection, project: Project, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = builds.failures_of(connection, project.id, row["variant_hash"], row["test"])
+    names = ("build_seq", "outcome", "tries", "passed_on_retry", "trial", "signature", "kind", "message", "is_trunk")
+    return [
+        {name: failure[name] for name in names} | {"received_at": failure["received_at"].isoformat()}
+        for failure in found[-_FAILURES_SHOWN:]
+    ]
+
+
+def _strip(connection: Connection, project: Project, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    newest = outcomes.newest_of_variant(
+        connection, project.id, row["variant_hash"], tests=project.tests, limit=STRIP_BUILDS
+    )
+    strip = []
+    for whole in newest:
+        code = int(whole.codes[row["test"]])
+        began, ended = _LETTERS[code & 15], _LETTERS[code >> 4]
+        strip.append(
+            {
+                "build": whole.build_seq,
+                "outcome": began if began == ended else began + ended,
+                "trunk": whole.is_trunk,
+                "run": whole.is_run,
+                "counted": bool(whole.counted[row["test"]]),
+            }
+        )
+    return strip
+
+
+def _transitions(connection: Connection, project: Project, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = standings.transitions(connection, project.id, test=row["test"])
+    return [
+        {
+            "number": move["number"],
+            "from": move["from_status"],
+            "to": move["to_status"],
+            "at": move["at"].isoformat(),
+            "reason": move["reason"],
+            "by": move["actor"],
+            "mode": move["mode"],
+            "policy_version": move["policy_version"],
+            "build": move["build_seq"],
+            "evidence": move["evidence"],
+        }
+        for move in found
+        if move["variant_hash"] == row["variant_hash"]
+    ]

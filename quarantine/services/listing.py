@@ -1,0 +1,152 @@
+"""What pages and lists show: where every test stands, what came in, and what is missing."""
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from quarantine.domain.outcome import Mode, Status
+from quarantine.errors import Busy
+from quarantine.policy.transitions import gates
+from quarantine.services import naming, plausibility
+from quarantine.services.app import App
+from quarantine.store import builds, histories, incidents, projects, roster, standings, tokens
+from quarantine.store.engine import reading
+from quarantine.store.projects import Project
+
+_NOT_SIMPLY_GATING = (Status.QUARANTINED, Status.HELD, Status.BROKEN)
+
+
+def ping(app: App) -> None:
+    """Ask the database anything; raises Busy when it does not answer."""
+    with reading(app.engine) as connection:
+        if connection.execute(text("SELECT 1")).scalar() != 1:
+            raise Busy("The database answers nonsense.", mend="See the server's log.")
+
+
+def projects_of(app: App) -> list[dict[str, Any]]:
+    """Return every project with its mode and size."""
+    with reading(app.engine) as connection:
+        return [_head(project) for project in projects.every(connection)]
+
+
+def _head(project: Project) -> dict[str, Any]:
+    return {
+        "project": project.slug,
+        "mode": project.mode.value,
+        "tests": project.tests,
+        "builds": project.builds,
+        "created_at": project.created_at.isoformat(),
+    }
+
+
+def tokens_of(app: App, slug: str) -> list[dict[str, Any]]:
+    """Return the project's tokens without their secrets; raises NotFound."""
+    with reading(app.engine) as connection:
+        found = tokens.every(connection, projects.by_slug(connection, slug).id)
+    dates = ("created_at", "expires_at", "revoked_at")
+    return [token | {key: token[key].isoformat() if token[key] else None for key in dates} for token in found]
+
+
+def standing(app: App, slug: str) -> dict[str, Any]:
+    """Return every (test, variant) that is not simply gating, the longest-standing first; raises NotFound."""
+    with reading(app.engine) as connection:
+        project = projects.by_slug(connection, slug)
+        return {"project": slug, "mode": project.mode.value, "standing": _standing(connection, project)}
+
+
+def _standing(connection: Connection, project: Project) -> list[dict[str, Any]]:
+    rows = standings.with_status(connection, project.id, *_NOT_SIMPLY_GATING)
+    tests = roster.rows(connection, project.id, {row["test"] for row in rows})
+    variants = builds.variants(connection, project.id)
+    return [
+        {
+            "test": naming.id_of(tests[row["test"]]),
+            "name": naming.display_of(tests[row["test"]]),
+            "variant": variants.get(row["variant_hash"], {}),
+            "variant_hash": row["variant_hash"],
+            "status": row["status"],
+            "gating": gates(Status(row["status"]), project.mode),
+            "would_not_gate": not gates(Status(row["status"]), Mode.ENFORCE),
+            "since": row["since"].isoformat(),
+            "reason": row["reason"],
+            "by_hand": row["by_hand"],
+            "expires_at": row["expires_at"].isoformat() if row["expires_at"] else None,
+        }
+        for row in rows
+    ]
+
+
+def summary(app: App, slug: str) -> dict[str, Any]:
+    """Return everything the project's page shows; raises NotFound."""
+    with reading(app.engine) as connection:
+        project = projects.by_slug(connection, slug)
+        standing_now = _standing(connection, project)
+        transitions = standings.transitions(connection, project.id, limit=20)
+        tests = roster.rows(connection, project.id, {row["test"] for row in transitions})
+        return {
+            **_head(project),
+            "now": app.clock().isoformat(),
+            "policy_version": app.policy.version,
+            "pairs": project.pairs,
+            "reserve": project.reserve,
+            "standing": standing_now,
+            "counts": _counts(project, standing_now),
+            "suspects": _suspects(connection, project),
+            "builds": [_build(row) for row in builds.latest(connection, project.id, 15)],
+            "transitions": [
+                {
+                    "number": row["number"],
+                    "test": naming.id_of(tests[row["test"]]),
+                    "name": naming.display_of(tests[row["test"]]),
+                    "from": row["from_status"],
+                    "to": row["to_status"],
+                    "at": row["at"].isoformat(),
+                    "reason": row["reason"],
+                    "by": row["actor"],
+                    "mode": row["mode"],
+                }
+                for row in transitions
+            ],
+            "incidents": [
+                {"id": row["id"], "first_at": row["first_at"].isoformat(), "last_at": row["last_at"].isoformat()}
+                | {"builds": row["builds"], "tests": len(row["tests"]), "sentence": row["sentence"]}
+                for row in incidents.latest(connection, project.id, 5)
+            ],
+            "refused": [
+                {"name": row["name"], "code": row["code"], "sentence": row["sentence"]}
+                | {"received_at": row["received_at"].isoformat(), "sha256": row["sha256"]}
+                for row in builds.refused(connection, project.id, 5)
+            ],
+            "doubts": [asdict(doubt) for doubt in plausibility.doubts(connection, project)],
+        }
+
+
+def _counts(project: Project, standing_now: list[dict[str, Any]]) -> dict[str, int]:
+    """Return how many tests stand how; a test counts where it stands worst over its variants."""
+    order = [status.value for status in (*_NOT_SIMPLY_GATING,)]
+    worst: dict[str, str] = {}
+    for row in standing_now:
+        kept = worst.get(row["test"], order[-1])
+        worst[row["test"]] = min(kept, row["status"], key=order.index)
+    by_status = Counter(worst.values())
+    not_gating = by_status[Status.QUARANTINED] if project.mode is Mode.ENFORCE else 0
+    return {
+        "tests": project.tests,
+        "gating": project.tests - not_gating,
+        "quarantined": by_status[Status.QUARANTINED],
+        "held": by_status[Status.HELD],
+        "broken": by_status[Status.BROKEN],
+    }
+
+
+def _suspects(connection: Connection, project: Project) -> int:
+    """Return how many tests have had a head since their evidence began."""
+    return sum(int((history.heads > 0).sum()) for history in histories.every(connection, project.id).values())
+
+
+def _build(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("seq", "build", "attempt", "job", "kind", "lane", "change", "commit", "run_events", "incident", "complete")
+    counts = {name: int(row[name] or 0) for name in ("passed", "failed", "skipped", "flaky")}
+    return {name: row[name] for name in names} | counts | {"received_at": row["received_at"].isoformat()}

@@ -1,0 +1,72 @@
+"""Finding tests by any spelling, and the rules that hang on a test's name."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from quarantine.domain.identity import ID_PREFIX, TestName
+from quarantine.domain.spelling import spellings
+from quarantine.errors import NotFound
+from quarantine.policy.criteria import Policy
+from quarantine.store import roster
+from quarantine.store.projects import Project
+
+_SUGGESTED = 5
+
+
+def id_of(row: dict[str, Any]) -> str:
+    """Return the opaque id of a stored test."""
+    return f"{ID_PREFIX}{bytes(row['digest']).hex()}"
+
+
+def display_of(row: dict[str, Any]) -> str:
+    """Return the name of a stored test as people read it."""
+    return TestName(tuple(row["suite"]), row["classname"], row["name"]).display
+
+
+def spellings_of(row: dict[str, Any]) -> frozenset[str]:
+    """Return the accepted spellings of a stored test, the opaque id left out."""
+    return spellings(TestName(tuple(row["suite"]), row["classname"], row["name"]), row["file"])
+
+
+def find(connection: Connection, project: Project, name: str) -> dict[str, Any]:
+    """Return the one test that goes by this id or spelling.
+
+    Raises NotFound when there is none, or when several share the spelling; the error names the nearest.
+    """
+    if re.fullmatch(r"v1:[0-9a-f]{32}", name):
+        row = roster.by_digest(connection, project.id, bytes.fromhex(name.removeprefix(ID_PREFIX)))
+        if row is None:
+            raise NotFound(f"No test of {project.slug} has the id {name}.", mend="See `quarantine list`.")
+        return row
+    rows = roster.named(connection, project.id, _bare_names(name))
+    found = [row for row in rows if name == row["name"] or name in spellings_of(row)]
+    exact = [row for row in found if name in spellings_of(row)] or found
+    if len(exact) == 1:
+        return exact[0]
+    if exact:
+        raise NotFound(f"{len(exact)} tests go by {name!r}: {_ids(exact)}.", mend="Use the id of the one you mean.")
+    near = roster.resembling(connection, project.id, _bare_names(name)[-1], _SUGGESTED)
+    mend = f"Did you mean {_ids(near)}?" if near else "Is it in another project, or did it never run?"
+    raise NotFound(f"No test of {project.slug} goes by {name!r}.", mend=mend)
+
+
+def _bare_names(name: str) -> list[str]:
+    """Return every suffix of a spelling that may be the bare name of the test, the longest first."""
+    return [name, *(name[match.end() :] for match in re.finditer(r"::|\.", name))]
+
+
+def _ids(rows: Sequence[dict[str, Any]]) -> str:
+    shown = [f"{display_of(row)[:120]} ({id_of(row)})" for row in rows[:_SUGGESTED]]
+    return ", ".join(shown) + (f" and {len(rows) - _SUGGESTED} more" if len(rows) > _SUGGESTED else "")
+
+
+def never_reason(connection: Connection, project: Project, policy: Policy, test: int) -> str | None:
+    """Return why the test must always gate, as a sentence; None when nothing says so."""
+    row = roster.rows(connection, project.id, [test])[test]
+    if not row["unique_id"]:
+        return "its id stands for several tests, so its history is nobody's."
+    glob = policy.barring_glob(*spellings_of(row), id_of(row))
+    return f"the policy never quarantines {glob!r}." if glob else None

@@ -1,0 +1,28 @@
+"""Storms, kept as one incident each."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from quarantine.store.sql import upsert
+from quarantine.store.tables import INCIDENT
+
+
+def save(connection: Connection, **values: Any) -> None:
+    """Store an incident, or what has become of it; the columns are those of `tables.Incident`."""
+    upsert(connection, INCIDENT, [values])
+
+
+def latest(connection: Connection, project_id: int, limit: int = 20) -> list[dict[str, Any]]:
+    """Return the newest incidents first."""
+    query = select(INCIDENT).where(INCIDENT.c.project_id == project_id)
+    query = query.order_by(INCIDENT.c.last_at.desc(), INCIDENT.c.id).limit(limit)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def first_seen(connection: Connection, project_id: int, incident: str) -> datetime | None:
+    """Return when the incident was first seen; None when it is new."""
+    query = select(INCIDENT.c.first_at).where(INCIDENT.c.project_id == project_id, INCIDENT.c.id == incident)
+    found: datetime | None = connection.execute(query).scalar()
+    return found

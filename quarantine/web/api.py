@@ -1,0 +1,163 @@
+"""The JSON routes under /v1/projects/{project}."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from quarantine.errors import BadInput
+from quarantine.services import decisions, listing, reruns
+from quarantine.services.access import Bearer
+from quarantine.services.app import App
+from quarantine.services.explain import explain
+from quarantine.services.ingest import Receipt, ingest
+from quarantine.store.tokens import Scope
+from quarantine.web.auth import Gatekeeper
+from quarantine.web.snapshots import Snapshots
+from quarantine.web.uploads import multipart, upload_of
+
+MAX_JSON_BYTES = 64 * 1024
+
+
+class Api:
+    """The handlers, each a few lines: who asks, what the service says, how it goes on the wire."""
+
+    def __init__(self, app: App, gatekeeper: Gatekeeper, snapshots: Snapshots) -> None:
+        self.app = app
+        self.gatekeeper = gatekeeper
+        self.snapshots = snapshots
+
+    def routes(self) -> list[Route]:
+        """Return every JSON route."""
+        at = "/v1/projects/{project}"
+        return [
+            Route("/healthz", self.health),
+            Route(f"{at}/reports", self.post_reports, methods=["POST"]),
+            Route(f"{at}/gating", self.get_gating),
+            Route(f"{at}/gating/{{test:path}}", self.is_gating),
+            Route(f"{at}/reruns", self.reading(lambda slug, _request: reruns.wanted(self.app, slug))),
+            Route(f"{at}/summary", self.reading(lambda slug, _request: listing.summary(self.app, slug))),
+            Route(f"{at}/tests", self.reading(lambda slug, _request: listing.standing(self.app, slug))),
+            Route(f"{at}/tests/{{test:path}}/release", self.release, methods=["POST"]),
+            Route(f"{at}/tests/{{test:path}}", self.reading(self._explain)),
+            Route(f"{at}/mode", self.set_mode, methods=["POST"]),
+        ]
+
+    def reading(self, answer: Callable[[str, Request], Any]) -> Callable[[Request], Awaitable[Response]]:
+        """Return a handler for a verb that only reads."""
+
+        async def handler(request: Request) -> Response:
+            slug, bearer = await self._bearer(request)
+            bearer.require(Scope.READ)
+            return JSONResponse(await run_in_threadpool(answer, slug, request))
+
+        return handler
+
+    async def _bearer(self, request: Request) -> tuple[str, Bearer]:
+        slug = request.path_params["project"]
+        return slug, self.gatekeeper.bearer(request, slug)
+
+    async def health(self, _request: Request) -> Response:
+        """Say that the process answers; the database is asked too."""
+        await run_in_threadpool(listing.ping, self.app)
+        return JSONResponse({"status": "ok"})
+
+    async def post_reports(self, request: Request) -> Response:
+        """Take reports in; 202 only after they are durably stored."""
+        slug, bearer = await self._bearer(request)
+        bearer.reporting_lane()
+        async with multipart(request) as form:
+            upload = await upload_of(form)
+            receipt = await run_in_threadpool(ingest, self.app, slug, bearer, upload.part, upload.documents)
+        self.snapshots.forget(slug)
+        return JSONResponse(receipt_json(receipt), 202)
+
+    async def get_gating(self, request: Request) -> Response:
+        """Return the whole gating set, or 304 when the client has this snapshot already."""
+        slug, bearer = await self._bearer(request)
+        bearer.require(Scope.READ)
+        snapshot = await self.snapshots.current(slug)
+        headers = {"ETag": f'"{snapshot.id}"', "Cache-Control": "no-cache"}
+        asked = {
+            tag.strip().removeprefix("W/").strip('"') for tag in request.headers.get("if-none-match", "").split(",")
+        }
+        if snapshot.id in asked:
+            return Response(status_code=304, headers=headers)
+        return JSONResponse(snapshot.to_json(), headers=headers)
+
+    async def is_gating(self, request: Request) -> Response:
+        """Say whether one test gates."""
+        slug, bearer = await self._bearer(request)
+        bearer.require(Scope.READ)
+        snapshot = await self.snapshots.current(slug)
+        test = request.path_params["test"]
+        gating_now = snapshot.is_gating(test, request.query_params.get("variant"))
+        body = {"test": test, "gating": gating_now, "snapshot": snapshot.id, "mode": snapshot.mode.value}
+        return Response(json.dumps(body), media_type="application/json")
+
+    def _explain(self, slug: str, request: Request) -> Any:
+        recomputed = request.query_params.get("recompute") in ("1", "true")
+        return explain(self.app, slug, request.path_params["test"], recomputed=recomputed)
+
+    async def release(self, request: Request) -> Response:
+        """Let a person release a test, with a reason."""
+        slug, bearer = await self._bearer(request)
+        bearer.require(Scope.ADMIN)
+        body = await _json(request, "reason")
+        released = await run_in_threadpool(
+            decisions.release, self.app, slug, request.path_params["test"], bearer=bearer, reason=body["reason"]
+        )
+        self.snapshots.forget(slug)
+        return JSONResponse(released)
+
+    async def set_mode(self, request: Request) -> Response:
+        """Switch between observing and enforcing."""
+        slug, bearer = await self._bearer(request)
+        bearer.require(Scope.ADMIN)
+        body = await _json(request, "mode")
+        answer = await run_in_threadpool(decisions.set_mode, self.app, slug, body["mode"], bearer=bearer)
+        self.snapshots.forget(slug)
+        return JSONResponse(answer)
+
+
+async def _json(request: Request, key: str) -> dict[str, str]:
+    """Return a JSON object that has `key` as a string; raises BadInput."""
+    raw = b""
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > MAX_JSON_BYTES:
+            break
+    try:
+        body = json.loads(raw[: MAX_JSON_BYTES + 1])
+    except ValueError:
+        body = None
+    if not isinstance(body, dict) or not isinstance(body.get(key), str):
+        raise BadInput(f"The request's body is no JSON object with a text `{key}`.", mend=f'Send {{"{key}": "..."}}.')
+    return body
+
+
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
+    """Return the wire form of a receipt."""
+    return {
+        "build": receipt.build_seq,
+        "new": receipt.new,
+        **receipt.counts,
+        "run_events": receipt.run_events,
+        "new_tests": receipt.new_tests,
+        "transitions": list(receipt.transitions),
+        "reports": [
+            {
+                "name": reading.name,
+                "status": reading.status,
+                "code": reading.code,
+                "sentence": reading.sentence,
+                "sha256": reading.sha256,
+                "problems": [{"code": problem.code, "message": problem.message} for problem in reading.problems],
+            }
+            for reading in receipt.readings
+        ],
+    }

@@ -1,0 +1,93 @@
+"""Reading a multipart upload within bounds: a `build` part and any number of `report` parts."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+from quarantine.errors import BadBuildPart, BadInput
+from quarantine.junit import Document
+from quarantine.services.build_part import MAX_BYTES, BuildPart, parse_build_part
+from quarantine.web.problems import TooLarge
+
+MAX_UPLOAD_BYTES = 256 * 1024 * 1024
+MAX_REPORTS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """The parts of one multipart request."""
+
+    part: BuildPart
+    documents: tuple[Document, ...]
+
+
+@asynccontextmanager
+async def multipart(request: Request) -> AsyncIterator[FormData]:
+    """Read the form, spooled to disk beyond a megabyte; raises TooLarge or BadInput naming what is wrong."""
+    kind = request.headers.get("content-type", "")
+    if not kind.startswith("multipart/form-data"):
+        raise BadInput(
+            f"The request is {kind or 'of no content type'}, not multipart/form-data.",
+            mend="Send a `build` part (JSON) and one or more `report` parts.",
+        )
+    announced = request.headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > MAX_UPLOAD_BYTES:
+        raise TooLarge(_too_large())
+    request._receive = _bounded(request.receive)  # noqa: SLF001 - Starlette offers no other place to bound a body
+    try:
+        form = await request.form(max_files=MAX_REPORTS + 1, max_fields=10, max_part_size=MAX_BYTES)
+    except MultiPartException as error:
+        raise BadInput(f"The multipart body cannot be read: {error.message}.", mend="Send it again.") from error
+    try:
+        yield form
+    finally:
+        await form.close()
+
+
+def _too_large() -> str:
+    return f"The upload is larger than {MAX_UPLOAD_BYTES // 1024**2} MiB; send the reports in several uploads of one build."
+
+
+def _bounded(receive: Receive) -> Receive:
+    read = 0
+
+    async def bounded() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > MAX_UPLOAD_BYTES:
+            raise TooLarge(_too_large())
+        return message
+
+    return bounded
+
+
+async def upload_of(form: FormData) -> Upload:
+    """Return the upload's parts; raises BadBuildPart or BadInput naming the part that is missing or wrong."""
+    part = parse_build_part(await _build_bytes(form))
+    files = [item for item in form.getlist("report") if isinstance(item, UploadFile)]
+    strays = sorted({name for name in form if name not in ("build", "report")})
+    if strays:
+        raise BadInput(
+            f"The upload has parts named {', '.join(map(repr, strays[:5]))}.",
+            mend="Name them `report`, and the build part `build`.",
+        )
+    if not files:
+        raise BadInput("The upload has no `report` part with a file name.", mend="Send at least one report.")
+    return Upload(part, tuple(Document(item.filename or f"report-{n}", item.file) for n, item in enumerate(files, 1)))
+
+
+async def _build_bytes(form: FormData) -> bytes:
+    parts = form.getlist("build")
+    if len(parts) != 1:
+        raise BadBuildPart(
+            f"The upload has {len(parts)} `build` parts; exactly one says which build the reports are of.",
+            mend='The least is {"schema": 1, "build": "NAME"}.',
+        )
+    item = parts[0]
+    return item.encode() if isinstance(item, str) else await item.read(MAX_BYTES + 1)
