@@ -37,6 +37,7 @@ class Run(NamedTuple):
             can never be quarantined.
         file: the source file as the report names it: text to show, never a path to open. Empty when not given.
         line: from 1; None when not given.
+        raw: the parts as the report spells them, when the producer's rule changed classname or name; else None.
     """
 
     digest: bytes
@@ -46,6 +47,7 @@ class Run(NamedTuple):
     unique: bool = True
     file: str = ""
     line: int | None = None
+    raw: TestName | None = None
 
     @property
     def outcome(self) -> Outcome:

@@ -2,7 +2,10 @@
 
 from quarantine.junit.counts import Counts, counts
 from quarantine.junit.documents import DEFAULT, Document, Limits, Reading, Upload
+from quarantine.junit.parents import parent
 from quarantine.junit.reading import read_one, read_together
+from quarantine.junit.signature import normalised, signature
+from quarantine.junit.texts import plain_text
 
 __all__ = [
     "DEFAULT",
@@ -12,6 +15,10 @@ __all__ = [
     "Reading",
     "Upload",
     "counts",
+    "normalised",
+    "parent",
+    "plain_text",
     "read_one",
     "read_together",
+    "signature",
 ]

@@ -77,7 +77,7 @@ def read_case(element: Element, surplus: int, budget: TextBudget) -> tuple[Resul
     """
     finals: list[FinalResult] = []
     interims: list[InterimResult] = []
-    for entry in TestCase.fromelem(element):
+    for entry in TestCase.fromelem(element):  # type: ignore[no-untyped-call]  # the library ships no types
         if isinstance(entry, FinalResult):
             finals.append(entry)
         elif isinstance(entry, InterimResult):

@@ -7,7 +7,7 @@ no line number is ever used.
 
 producer          recognised by                                  suite names     names, variant
 pytest            suite `pytest`, or root `pytest tests`         without that    as they are
-java              surefire schema, `java.*` properties, Gradle's none: the       classname falls back to the suite's name;
+java              surefire schema, `java.*` properties, Gradle's none: the       suite's name if no classname;
                   order of attributes, TestNG's comment          class is full   `device` property is the variant
 playwright        root with `id` and `name`, suite with          all             `[project] ` before the name and
                   `hostname`, classname = suite                                  `hostname` are the variant `project`
@@ -242,8 +242,8 @@ def _linter(clues: Clues) -> Dialect | None:
 
 
 RULES: tuple[Callable[[Clues], Dialect | None], ...] = (
-    _pytest, _linter, _playwright, _web_test_runner, _karma, _device, _go, _javascript, _java, _ctest, _xmlrunner, _prow,
-    _unittest, _phpunit, _tap,
+    _pytest, _linter, _playwright, _web_test_runner, _karma, _device, _go, _javascript, _java, _ctest, _xmlrunner,
+    _prow, _unittest, _phpunit, _tap,
 )  # fmt: skip
 
 WORKSPACE = re.compile(

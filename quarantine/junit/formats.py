@@ -56,9 +56,13 @@ STARTS = (
     (b"SQLite format 3", "an SQLite database"),
 )
 
-TAP = re.compile(r"TAP version [0-9]+|(?:not )?ok [0-9]+\b|[0-9]+\.\.[0-9]+\s*$", re.MULTILINE)
 FIRST_ELEMENT = re.compile(r"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
-HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+TEXTS = (
+    (re.compile(r"(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL), "an HTML page"),
+    (re.compile(r"[{\[]"), "JSON"),
+    (re.compile(r"TAP version [0-9]+|(?:not )?ok [0-9]+\b|[0-9]+\.\.[0-9]+\s*$", re.MULTILINE), "TAP output"),
+)
+"""How a text starts to what it is."""
 
 ALLOWED_ENCODING = re.compile(
     r"utf-?8|utf-?16(?:-?[lb]e)?|iso-?8859-?[0-9]{1,2}|latin-?1|(?:windows-|cp)125[0-9]|(?:us-)?ascii", re.IGNORECASE
@@ -116,22 +120,25 @@ def unreadable(head: bytes) -> BadReport:
 
 def _unreadable_text(text: str) -> BadReport:
     stripped = text.lstrip()
-    if HTML.match(text):
-        return not_junit("an HTML page")
-    if stripped.startswith(("{", "[")):
-        return not_junit("JSON")
-    if TAP.match(stripped):
-        return not_junit("TAP output")
+    for pattern, look in TEXTS:
+        if pattern.match(stripped):
+            return not_junit(look)
     printable = sum([character.isprintable() or character in "\t\r\n" for character in text if character != "\ufffd"])
     if printable < MOST_PRINTABLE * len(text):
         return not_junit("binary data")
+    if not stripped.startswith("<"):
+        return not_junit("plain text")
+    return _unreadable_xml(stripped)
+
+
+def _unreadable_xml(text: str) -> BadReport:
     root = FIRST_ELEMENT.search(text)
-    if not stripped.startswith("<") or root is None:
-        return not_junit("an XML declaration or DTD without content" if stripped.startswith("<") else "plain text")
-    if root[1] in JUNIT_ROOTS:
-        return BadReport(
-            "It begins like JUnit XML, but breaks off or is damaged before the first whole test case.",
-            mend="Did the test runner crash while it wrote the report?",
-            code="broken-xml",
-        )
-    return not_junit(_root_name(root[1], text))
+    if root is None:
+        return not_junit("an XML declaration or DTD without content")
+    if root[1] not in JUNIT_ROOTS:
+        return not_junit(_root_name(root[1], text))
+    return BadReport(
+        "It begins like JUnit XML, but breaks off or is damaged before the first whole test case.",
+        mend="Did the test runner crash while it wrote the report?",
+        code="broken-xml",
+    )

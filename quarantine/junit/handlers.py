@@ -22,57 +22,16 @@ from quarantine.junit.cases import (
 from quarantine.junit.dialects import Attributes, Clues, dialect_of
 from quarantine.junit.documents import Limits
 from quarantine.junit.formats import check_root, is_allowed_encoding
+from quarantine.junit.frames import Capture, Frame, OpenCase
 from quarantine.junit.quantities import count
 from quarantine.junit.records import Case, DocumentRecords, Passes, SuiteRecords, event
-from quarantine.junit.texts import BoundedText
 
 INNER_TAGS = frozenset({"stackTrace"}) | OUTPUT_TAGS
 CASES_AT_ONCE = 512
 PROPERTIES_KEPT = 400
 OUTPUTS_KEPT = 2
-COUNTS_OTHERWISE = frozenset({"pytest", "other", "surefire", "testng", "gotestsum", "linter"})
-"""Producers whose `tests=` counts tries, phases or assertions; and those we do not know."""
-
-
-class Frame:
-    """One open suite.
-
-    Attributes:
-        attributes: of the element; empty for what stands directly under the root.
-        properties: the suite's own, name to value.
-        records: None until its first case.
-        cases: records in it and in the suites inside it.
-    """
-
-    __slots__ = ("attributes", "cases", "properties", "records")
-
-    def __init__(self, attributes: Attributes) -> None:
-        self.attributes = attributes
-        self.properties: dict[str, str] = {}
-        self.records: SuiteRecords | None = None
-        self.cases = 0
-
-
-class Capture(BoundedText):
-    """One open element whose text is kept."""
-
-    __slots__ = ("depth", "element")
-
-    def __init__(self, element: Element, depth: int, limits: Limits) -> None:
-        super().__init__(limits.head_chars, limits.tail_chars)
-        self.element = element
-        self.depth = depth
-
-
-class OpenCase:
-    """What waits while a case inside a case is read."""
-
-    __slots__ = ("attributes", "element", "surplus")
-
-    def __init__(self, attributes: dict[str, str], element: Element | None, surplus: int) -> None:
-        self.attributes = attributes
-        self.element = element
-        self.surplus = surplus
+COUNTS_OTHERWISE = frozenset({"pytest", "surefire", "testng", "gotestsum"})
+"""Producers whose `tests=` counts tries or phases: it says nothing about what is missing."""
 
 
 class Handlers:
@@ -96,7 +55,7 @@ class Handlers:
         self._budget = TextBudget(limits)
         self._passes = Passes()
         self._is_testng = False
-        self._has_counts_problem = False
+        self._noted: set[str] = set()
         self._reset()
 
     def _reset(self) -> None:
@@ -214,7 +173,7 @@ class Handlers:
         is_empty = not self.records.size and not self._has_suites
         if is_empty and (self._strangers or self._root_tag == "testrun"):
             raise BadReport(
-                f"Its root element <{self._root_tag}> could be JUnit XML, but there is no suite and no test case in it.",
+                f"Its root element <{self._root_tag}> could be JUnit XML, but no suite and no test case is in it.",
                 mend="Let the test runner write JUnit XML.",
                 code="not-junit",
             )
@@ -265,19 +224,19 @@ class Handlers:
         self._suite = self._frames[-1].records
 
     def _check_count(self, frame: Frame) -> None:
-        """Note once a document that a suite counts otherwise than it holds: it may be cut short."""
         tests = count(frame.attributes.get("tests"))
-        producer = frame.records.dialect.producer if frame.records is not None else "other"
-        if self._has_counts_problem or tests is None or tests == frame.cases or producer in COUNTS_OTHERWISE:
+        producer = frame.records.dialect.producer if frame.records is not None else ""
+        if tests is None or tests == frame.cases or producer in COUNTS_OTHERWISE:
             return
-        self._has_counts_problem = True
         name = frame.attributes.get("name", "")[:200]
-        self.records.problems.append(
-            Problem(
-                "counts-disagree",
-                f"Suite {name!r} says tests={tests} but holds {frame.cases}; what it holds was counted.",
-            )
-        )
+        sentence = f"Suite {name!r} says tests={tests} but holds {frame.cases}; what it holds was counted."
+        self._note("counts-disagree", sentence)
+
+    def _note(self, code: str, sentence: str) -> None:
+        """Keep a problem, the first of each code in a document."""
+        if code not in self._noted:
+            self._noted.add(code)
+            self.records.problems.append(Problem(code, sentence))
 
     def _property(self, attributes: dict[str, str]) -> None:
         properties = self._frames[-1].properties
@@ -364,6 +323,14 @@ class Handlers:
         else:
             self._case, self._element, self._surplus = None, None, 0
         found = None if element is None else read_case(element, surplus, self._budget)
+        if surplus:
+            name = case.get("name", "")[:200]
+            self._note("results-capped", f"Case {name!r} holds {surplus:,} more results than are kept; it counts once.")
+        if self._budget.is_spent:
+            self._note(
+                "texts-shortened",
+                "Its texts are longer than are kept in all; later failures have a short message only.",
+            )
         self._batch.append((case, found))
 
     def _add_batch(self) -> None:

@@ -110,5 +110,6 @@ def _salvaged(source: Source, handlers: Handlers, limits: Limits) -> tuple[Docum
 
 def _sentence(records: DocumentRecords, status: str) -> str:
     how = "Read" if status == "ok" else "Read after repair"
-    rest = "." if records.complete else "; it breaks off, so tests may be missing."
-    return f"{how}: {records.size:,} records{rest}"
+    size = records.size
+    what = "no tests" if size == 0 else f"{size:,} record{'' if size == 1 else 's'}"
+    return f"{how}: {what}{'.' if records.complete else '; it breaks off, so tests may be missing.'}"

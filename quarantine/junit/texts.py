@@ -9,9 +9,10 @@ ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow."""
 
 TERMINAL = re.compile(
-    r"(?:\x1b|\ufffd)\][^\x07\x1b\ufffd]{0,2000}(?:\x07|\x1b\\|\ufffd\\?)"  # OSC: titles and hyperlinks
-    r"|(?:\x1b|\ufffd|\\x1b|\\u001b|#x1B)\[[0-?]{0,64}[ -/]{0,8}[@-~]"  # CSI: colours and cursor
-    r"|\x9b[0-?]{0,64}[ -/]{0,8}[@-~]"
+    r"\x1b\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)"  # titles and hyperlinks
+    r"|\ufffd\]8;[^\ufffd]{0,2000}\ufffd\\?"  # hyperlinks whose escapes were replaced
+    r"|(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"  # colours and cursor
+    r"|(?:\ufffd|\\x1b|\\u001b|#x1B)\[(?:[0-9;]{1,32}[A-HJKSTfhlmnsu]|m)"  # the same, replaced or spelt out
     r"|\x1b[ -/]{0,8}[0-~]"
 )
 """Terminal sequences, also where the escape character has been replaced or spelt out by the report's writer."""
