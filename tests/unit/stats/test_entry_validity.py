@@ -112,7 +112,7 @@ def _selectively(heads: IntArray, onsets: IntArray, p0: float, alpha: float) -> 
 
 def _newest_first(heads: IntArray, onsets: IntArray, p0: float, alpha: float) -> bool:
     """Confirmed at the end, the newest first, and assessed after each confirmation."""
-    return any(_enters(heads, onsets[-size:], p0, alpha) for size in range(2, len(onsets) + 1, 3))
+    return any(_enters(heads, onsets[-size:], p0, alpha) for size in range(len(onsets), 1, -3))
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.5])
