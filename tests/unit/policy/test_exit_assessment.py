@@ -95,10 +95,11 @@ def test_by_hand_refutes_five_percent() -> None:
     assert found.trials_needed == 283
 
 
-def test_more_failures_than_trials_crash() -> None:
-    """Onsets of other lanes must not be counted among trunk trials."""
-    with pytest.raises(ValueError, match="more trunk failures than trunk trials"):
-        replace(MENDED, failures=61)
+def test_counts_that_disagree_do_not_stop_an_ingest() -> None:
+    """More failures than trials, or failing days than days, read as all of them; p1 stays at its ceiling."""
+    odd = assess_exit(replace(MENDED, failures=61, failing_days=9), ALPHA, POLICY)
+    all_failed = assess_exit(replace(MENDED, failures=61, trials=61, failing_days=9, days=9), ALPHA, POLICY)
+    assert (odd.rate, odd.share, odd.days_needed) == (0.05, all_failed.share, all_failed.days_needed)
 
 
 @settings(derandomize=True, max_examples=200, deadline=None)
