@@ -190,7 +190,7 @@ class Assessor:
             standing_of(row), findings, mode=self.intake.project.mode, now=self.intake.now, policy=self.intake.policy
         )
         if move is not None:
-            if move.to_status is Status.QUARANTINED:
+            if move.to_status in (Status.QUARANTINED, Status.HELD):
                 row.update(_window(self.intake, self.history, test, findings))
             apply(
                 self.intake.connection,
@@ -249,8 +249,8 @@ def alpha_of(project: Project, policy: Policy, history: History, row: dict[str, 
 
 def clean_trials(history: History, row: dict[str, Any]) -> int:
     """Return m: trunk passes in a row since the last failure and since the entry."""
-    since_entry = int(history.trunk_trials[row["test"]]) - row["entry_trunk_trials"]
-    return min(int(history.pass_streak[row["test"]]), since_entry)
+    since_entry: int = history.trunk_trials[row["test"]].item() - row["entry_trunk_trials"]
+    return min(history.pass_streak[row["test"]].item(), since_entry)
 
 
 def streak_of(connection: Connection, project_id: int, history: History, row: dict[str, Any]) -> Streak:
@@ -346,7 +346,7 @@ def _window(intake: Intake, history: History, test: int, findings: Findings) -> 
     if entry is not None and entry.onsets:
         first = entry.onsets[0].head
         columns |= {
-            "window_onsets": len(entry.onsets),
+            "window_onsets": sum(onset.is_trunk for onset in entry.onsets),
             "window_trials": max(1, trials - first.trunk_trials + 1),
             "window_days": max(1, days - first.trunk_days + 1),
             "window_build": int(first.build),
@@ -378,7 +378,7 @@ def after_batch(assessor: Assessor, *, is_head: Mask, attribution: Attribution, 
             assessor.rows[test]["status"] in (Status.GATING, Status.HELD)
             and history.fail_streak[test] < policy.broken_failures
         ):
-            assessor.decide(test, entry=True)
+            assessor.decide(test, entry=True, leave=assessor.rows[test]["status"] == Status.HELD)
     if on_trunk and not assessor.intake.build.is_rerun:
         for test in sorted(here & set(assessor.with_status(Status.QUARANTINED))):
             assessor.decide(test, leave=True)

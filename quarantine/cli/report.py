@@ -1,0 +1,82 @@
+"""`quarantine report`: send this build's reports."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from quarantine.cli.is_gating import variant_of
+from quarantine.cli.options import json_option, print_json
+from quarantine.cli.remote import on_daemon, target_of
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--root",
+    default=".",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The tree that was tested [default: here].",
+)
+@click.option("--base", help="A revision on trunk that the change is relative to [default: what CI or git says].")
+@click.option("--build", help="The CI system's name for this execution [default: from CI].")
+@click.option("--job", help="The CI job's name [default: from CI].")
+@click.option("--attempt", type=click.IntRange(1), help="Which attempt of the job this is [default: from CI].")
+@click.option("--change", help="The pull request or ticket [default: from CI].")
+@click.option("--variant", "pairs", multiple=True, metavar="KEY=VALUE", help="The way it was run; repeat for each key.")
+@click.option("--stream", help="Sets apart modules whose reports use the same names.")
+@click.option("--command", "command_line", help="The command that ran, so that it can be run again.")
+@click.option("--exit-code", type=int, help="The runner's exit code.")
+@click.option("--python", help="The interpreter that ran the suite.")
+@click.option("--rerun-of", help="This build repeats that one: it confirms, and makes no trial.")
+@click.option("--incomplete", is_flag=True, help="Only a part of the suite was meant to run.")
+@click.option(
+    "--leave-out",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A file or folder that is no part of what was tested; repeatable.",
+)
+@click.option("--strict", is_flag=True, help="Exit 1 when the reports could not be delivered or were refused.")
+@json_option
+@on_daemon
+@click.pass_context
+def command(context: click.Context, /, files: tuple[Path, ...], **options: Any) -> None:
+    """Send JUnit report FILES of this build to the daemon.
+
+    What the build was is filled in from git (uncommitted and untracked files included) and from the environment of
+    GitHub Actions, GitLab CI, Jenkins, Buildkite and CircleCI; every option overrides what was found.
+
+    Uploading never changes a build's verdict: when the daemon cannot be reached the reports are kept on this machine
+    and sent with the next upload, and the exit code is 0 all the same, unless --strict is given.
+    """
+    from quarantine.client.build_part import build_part
+    from quarantine.client.upload import post_reports
+
+    target = target_of(options["url"], options["project"], options["token"])
+    stated = {name: options[name] for name in ("build", "job", "attempt", "change", "stream", "exit_code", "rerun_of")}
+    stated |= {"command": options["command_line"], "variant": variant_of(options["pairs"])}
+    stated |= {"kind": "rerun" if options["rerun_of"] else None, "complete": False if options["incomplete"] else None}
+    part, remarks = build_part(
+        options["root"],
+        options=stated,
+        python=options["python"],
+        base=options["base"],
+        leave_out=[*files, *options["leave_out"]],
+    )
+    for remark in remarks:
+        sys.stderr.write(f"quarantine: {remark}\n")
+    answer = post_reports(target, part, files)
+    if options["as_json"]:
+        print_json({"status": answer.status, "sentence": answer.sentence, **answer.body})
+    elif answer.status == "sent":
+        click.echo(_told(answer.body))
+    context.exit(1 if options["strict"] and answer.status != "sent" else 0)
+
+
+def _told(body: dict[str, Any]) -> str:
+    counts = ", ".join(f"{body[name]} {name}" for name in ("passed", "failed", "skipped", "flaky") if name in body)
+    lines = [f"Build {body['build']}: {counts}." + ("" if body.get("new", True) else " It was already stored.")]
+    lines += [f"{report['name']}: {report['sentence']}" for report in body["reports"] if report["status"] != "ok"]
+    lines += body["transitions"]
+    return "\n".join(lines)
