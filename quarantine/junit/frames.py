@@ -1,11 +1,14 @@
 """What the handlers hold while elements are open."""
 
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from quarantine.junit.dialects import Attributes
 from quarantine.junit.documents import Limits
-from quarantine.junit.records import SuiteRecords
 from quarantine.junit.texts import BoundedText
+
+if TYPE_CHECKING:
+    from quarantine.junit.records import SuiteRecords
 
 
 class Frame:

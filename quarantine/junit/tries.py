@@ -47,10 +47,9 @@ class Record(NamedTuple):
 def runs_of(documents: Sequence[DocumentRecords]) -> tuple[Run, ...]:
     """Return the runs of all documents; no two of them share both digest and variant."""
     runs = tuple(chain.from_iterable(suite.runs for document in documents for suite in document.suites))
-    digests = list(map(attrgetter("digest"), runs))
-    if len(set(digests)) == len(digests):
+    if len(set(map(attrgetter("digest"), runs))) == len(runs):
         return runs
-    repeated = {digest for digest, times in Counter(digests).items() if times > 1}
+    repeated = {digest for digest, times in Counter(map(attrgetter("digest"), runs)).items() if times > 1}
     groups = _groups(documents, repeated)
     return tuple([run for run in runs if run.digest not in repeated] + [_merged(group) for group in groups])
 
@@ -74,13 +73,22 @@ def _merged(group: list[Record]) -> Run:
     by_document: dict[int, list[Record]] = {}
     for record in group:
         by_document.setdefault(id(record.document), []).append(record)
-    tests = [_tests(records) for records in by_document.values()]
-    if len(tests) > 1 and all(len(found) == 1 for found in tests) and _is_rerun(list(by_document.values())):
-        return first._replace(results=_failures_first(chain.from_iterable(found[0] for found in tests)))
-    found = list(chain.from_iterable(tests))
+    tests = {document: _tests(records) for document, records in by_document.items()}
+    found = list(chain.from_iterable(tests.values()))
     if len(found) == 1:
         return first._replace(results=found[0])
-    return first._replace(results=tuple([tries[-1] for tries in found]), unique=False)
+    if len(tests) == len(found):
+        earliest = _earliest([records[0] for records in by_document.values()])
+        if earliest is not None:
+            later = [tries for document, (tries,) in tests.items() if document != id(earliest.document)]
+            return earliest.run._replace(results=_failures_first(chain(tests[id(earliest.document)][0], *later)))
+    place = min([record.run for record in group], key=lambda run: (run.file, run.line or 0))
+    return place._replace(results=tuple(sorted([tries[-1] for tries in found], key=_spelt)), unique=False)
+
+
+def _spelt(result: Result) -> tuple[str, ...]:
+    """Order results that are no tries of one test: any order will do that does not depend on the documents'."""
+    return tuple(map(str, result))
 
 
 def _tests(records: list[Record]) -> list[Tries]:
@@ -183,18 +191,20 @@ RULES: dict[str, Callable[[list[Record]], Tries | None]] = {
 
 
 def _failures_first(results: Iterable[Result]) -> Tries:
-    """Return the tries with failures first and passes last, in an order that does not depend on that of documents."""
+    """Return the tries with failures first and passes last, each in the order given."""
     return tuple(sorted(results, key=lambda result: (not result.outcome.is_failure, result.outcome is Outcome.PASSED)))
 
 
-def _is_rerun(groups: list[list[Record]]) -> bool:
-    """Whether all documents that hold a test are surefire's, and all but one are reruns of that one."""
-    records = [group[0] for group in groups]
+def _earliest(records: list[Record]) -> Record | None:
+    """Return the first of surefire's records of a test, one a document, when all the other documents are its reruns."""
     if any(record.suite.dialect.producer != "surefire" for record in records):
-        return False
+        return None
     if len({record.suite.base for record in records}) > 1:
-        return False
-    return any(all(first is other or _reruns(other.document, first.document) for other in records) for first in records)
+        return None
+    for first in records:
+        if all(first is other or _reruns(other.document, first.document) for other in records):
+            return first
+    return None
 
 
 def _reruns(later: DocumentRecords, earlier: DocumentRecords) -> bool:
