@@ -1,14 +1,16 @@
 """How Alembic runs here: always on a live engine that the caller hands over, in one transaction."""
 
+from typing import Any, Literal
+
+from alembic import context
 from sqlalchemy import Connection, Engine
 from sqlalchemy.types import DateTime, LargeBinary, String
 from sqlmodel.sql.sqltypes import AutoString, UTCDateTime
 
-from alembic import context
 from quarantine.store import tables
 
 
-def render_item(kind, item, _autogen_context):
+def render_item(kind: str, item: Any, _autogen_context: Any) -> str | Literal[False]:
     """Write plain SQLAlchemy types into migrations, which must not change when SQLModel does."""
     if kind == "type" and isinstance(item, AutoString):
         return f"sa.String(length={item.length})" if item.length else "sa.String()"
@@ -17,7 +19,7 @@ def render_item(kind, item, _autogen_context):
     return False
 
 
-def compare_type(_context, _column, _metadata_column, inspected, wanted):
+def compare_type(_context: Any, _column: Any, _metadata_column: Any, inspected: Any, wanted: Any) -> bool | None:
     """Treat the types that SQLModel wraps as what they are in the database."""
     if isinstance(wanted, UTCDateTime):
         return not isinstance(inspected, DateTime)
@@ -54,7 +56,8 @@ def run(connection: Connection) -> None:
 
 def _raw(connection: Connection, statement: str) -> None:
     """Execute outside any transaction, where alone this pragma has an effect."""
-    connection.connection.driver_connection.execute(statement)
+    driver: Any = connection.connection.driver_connection
+    driver.execute(statement)
 
 
 engine: Engine = context.config.attributes["engine"]

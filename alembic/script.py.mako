@@ -4,7 +4,6 @@ Revision: ${up_revision}, after ${down_revision or "nothing"}.
 """
 
 import sqlalchemy as sa
-
 from alembic import op
 ${imports if imports else ""}
 revision = ${repr(up_revision)}
@@ -13,9 +12,9 @@ branch_labels = ${repr(branch_labels)}
 depends_on = ${repr(depends_on)}
 
 
-def upgrade():
+def upgrade() -> None:
     ${upgrades if upgrades else "pass"}
 
 
-def downgrade():
+def downgrade() -> None:
     ${downgrades if downgrades else "pass"}

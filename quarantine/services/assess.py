@@ -249,8 +249,8 @@ def alpha_of(project: Project, policy: Policy, history: History, row: dict[str, 
 
 def clean_trials(history: History, row: dict[str, Any]) -> int:
     """Return m: trunk passes in a row since the last failure and since the entry."""
-    since_entry: int = history.trunk_trials[row["test"]].item() - row["entry_trunk_trials"]
-    return min(history.pass_streak[row["test"]].item(), since_entry)
+    since_entry = int(history.trunk_trials[row["test"]]) - int(row["entry_trunk_trials"])
+    return min(int(history.pass_streak[row["test"]]), since_entry)
 
 
 def streak_of(connection: Connection, project_id: int, history: History, row: dict[str, Any]) -> Streak:

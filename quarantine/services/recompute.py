@@ -52,7 +52,7 @@ def disagreements(connection: Connection, project: Project, row: Mapping[str, An
         for life in range(derived.life + 1)
         for head in heads.of_test(connection, project.id, variant_hash, test, life)
     }
-    found += _compare_heads(test, stored, derived, outcomes.merged(uploads))
+    found += _compare_heads(test, stored, derived, uploads)
     for move in moves:
         found += _compare_move(move, stored.values())
     return found
@@ -86,7 +86,7 @@ def _restarts(move: Mapping[str, Any]) -> bool:
 
 
 def _compare_heads(
-    test: int, stored: Mapping[tuple[int, int], Head], derived: _Derived, wholes: Sequence[Outcomes]
+    test: int, stored: Mapping[tuple[int, int], Head], derived: _Derived, uploads: Sequence[Outcomes]
 ) -> Iterator[str]:
     for key in sorted(stored.keys() | derived.heads.keys()):
         head, upload = stored.get(key), derived.heads.get(key)
@@ -98,19 +98,19 @@ def _compare_heads(
                 f"head {key[1]} of life {key[0]}: stored at trial {head.index} of build {head.build}, "
                 f"derived at trial {derived.trial_of[key]} of build {upload.build_seq}"
             )
-        passed = any(_speaks_for(whole, upload) and _passed(whole, test) for whole in wholes)
+        passed = any(_speaks_for(other, upload) and _passed(other, test) for other in uploads)
         if head.is_confirmed != passed:
             said = "confirmed, but no build of its tree passed" if head.is_confirmed else "pending, but its tree passed"
             yield f"head {key[1]} of life {key[0]}: {said}"
 
 
-def _speaks_for(whole: Outcomes, upload: Outcomes) -> bool:
-    same_tree = upload.tree is not None and (whole.tree, whole.setting) == (upload.tree, upload.setting)
-    return same_tree or whole.build_seq == upload.build_seq
+def _speaks_for(other: Outcomes, upload: Outcomes) -> bool:
+    same_tree = upload.tree is not None and (other.tree, other.setting) == (upload.tree, upload.setting)
+    return same_tree or other.build_seq == upload.build_seq
 
 
-def _passed(whole: Outcomes, test: int) -> bool:
-    code = int(whole.codes[test])
+def _passed(upload: Outcomes, test: int) -> bool:
+    code = int(upload.codes[test])
     return outcomes.PASSED in (code & 15, code >> 4)
 
 

@@ -129,7 +129,8 @@ def merged(parts: Sequence[Outcomes]) -> list[Outcomes]:
 def merged_codes(earlier: Codes, later: Codes) -> Codes:
     """Return the codes of tests of the later upload: its last try, and the earlier upload's first if it has one."""
     begun: Codes = np.where(earlier == ABSENT, first(later), first(earlier))
-    return np.bitwise_or(begun, last(later) << np.uint8(4))
+    codes: Codes = np.bitwise_or(begun, last(later) << np.uint8(4))
+    return codes
 
 
 def _select(connection: Connection, tests: int, *which: ColumnElement[bool]) -> Iterable[Outcomes]:
