@@ -321,7 +321,7 @@ def upgrade() -> None:
         sa.Column("build_seq", sa.Integer(), nullable=False),
         sa.Column("tree", sa.String(length=64), nullable=True),
         sa.Column("setting", sa.String(length=16), nullable=False),
-        sa.Column("is_trunk", sa.Boolean(), nullable=False),
+        sa.Column("lane", sa.String(length=16), nullable=False),
         sa.Column("is_run", sa.Boolean(), nullable=False),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("codes", sa.LargeBinary(), nullable=False),
@@ -340,8 +340,8 @@ def upgrade() -> None:
             unique=False,
         )
         batch_op.create_index(
-            batch_op.f("ix_outcomes_project_id_variant_hash_is_trunk_build_seq"),
-            ["project_id", "variant_hash", "is_trunk", "build_seq"],
+            batch_op.f("ix_outcomes_project_id_variant_hash_lane_build_seq"),
+            ["project_id", "variant_hash", "lane", "build_seq"],
             unique=False,
         )
         batch_op.create_index(
@@ -391,7 +391,7 @@ def downgrade() -> None:
     op.drop_table("report")
     with op.batch_alter_table("outcomes", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_outcomes_project_id_variant_hash_tree"))
-        batch_op.drop_index(batch_op.f("ix_outcomes_project_id_variant_hash_is_trunk_build_seq"))
+        batch_op.drop_index(batch_op.f("ix_outcomes_project_id_variant_hash_lane_build_seq"))
         batch_op.drop_index(batch_op.f("ix_outcomes_project_id_build_seq_variant_hash"))
 
     op.drop_table("outcomes")

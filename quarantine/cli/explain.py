@@ -55,8 +55,8 @@ def _numbers(variant: dict[str, Any]) -> list[str]:
         window, (low, high) = entry["result"]["window"], entry["result"]["interval"]
         start, count, charge, trials = (window[name] for name in ("m", "k", "l", "n"))
         lines += [
-            f"  entry: m={start} k={count} l={charge} n={trials}, "
-            f"p-value {window['p_value']:.3g} against limit {window['limit']:.3g}",
+            f"  entry: m={start} k={count} l={charge} n={trials}",
+            f"  p-value {window['p_value']:.3g} against limit {window['limit']:.3g}",
             f"  rate {entry['result']['rate']:.3g}, 95 % interval {low:.3g} to {high:.3g}",
         ]
     told = {name: variant[name]["lacking"] for name in ("entry", "exit") if variant[name]}

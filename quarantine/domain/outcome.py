@@ -24,6 +24,15 @@ class Lane(StrEnum):
     REVIEW = "review"
     AGENT = "agent"
 
+    @property
+    def speaks_for(self) -> "frozenset[Lane]":
+        """The lanes whose failures a pass on this lane may confirm: no lane confirms what a more trusted one reported.
+
+        Else an agent that claims to have passed on a trunk tree could turn a real regression into a flake.
+        """
+        order = list(Lane)
+        return frozenset(order[order.index(self) :])
+
 
 class BuildKind(StrEnum):
     """Whether a build is an execution of its own or was ordered because of an earlier one."""

@@ -1,7 +1,8 @@
 """Which heads a build confirms: the identical tree, in the same variant, job and environment, both failed and passed.
 
 A pass anywhere among the builds of the tree will do: a retry inside the head's own build, a rerun, or a repetition that
-came earlier. What never counts is another tree, another environment, or a test that ran alone.
+came earlier. What never counts is another tree, another environment, a test that ran alone, or the word of a lane that
+is trusted less than the head's.
 """
 
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from quarantine.domain.outcome import Lane
 from quarantine.services.counting import Batch
 from quarantine.services.intake import Intake
 from quarantine.store import heads
@@ -41,8 +43,9 @@ class TreeOutcomes:
         return self._cache[key]
 
     def reruns(self, tree: str, setting: str, test: int, besides: int) -> tuple[int, int]:
-        """Return (failed, passed): how the test did on the tree in builds other than `besides`."""
-        tried = [tries_of(outcomes, test) for outcomes in self.get(tree, setting) if outcomes.build_seq != besides]
+        """Return (failed, passed): how the test did on the tree in trunk builds other than `besides`."""
+        others = [outcomes for outcomes in self.get(tree, setting) if outcomes.build_seq != besides]
+        tried = [tries_of(outcomes, test) for outcomes in others if outcomes.lane is Lane.TRUNK]
         passed = sum(codes_of.PASSED in tries for tries in tried)
         return sum(bool(tries) for tries in tried) - passed, passed
 
@@ -65,7 +68,7 @@ def confirm_earlier(intake: Intake, batch: Batch) -> set[int]:
     confirmed = set()
     for row in _pending(intake, batch.variant_hash):
         place = place_of.get(row["test"])
-        if place is None:
+        if place is None or Lane(row["lane"]) not in intake.build.lane.speaks_for:
             continue
         if passed[place]:
             heads.confirm(intake.connection, row, by=intake.seq, at=intake.now)
@@ -91,7 +94,7 @@ def known_of_tree(intake: Intake, batch: Batch, place: int, trees: TreeOutcomes)
     failed = 0
     for outcomes in others:
         tries = tries_of(outcomes, test)
-        if outcomes.build_seq == intake.seq or not tries:
+        if outcomes.build_seq == intake.seq or build.lane not in outcomes.lane.speaks_for or not tries:
             continue
         if codes_of.PASSED in tries:
             return {"confirmed_at": intake.now, "confirmed_by": outcomes.build_seq, "reruns_failed": 0}

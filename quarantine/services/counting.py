@@ -108,7 +108,7 @@ def store_outcomes(intake: Intake, batch: Batch, counted: Mask) -> None:
         variant_hash=batch.variant_hash,
         tree=build.tree,
         setting=build.setting,
-        is_trunk=build.lane is Lane.TRUNK,
+        lane=build.lane,
         is_run=not build.is_rerun,
         received_at=intake.now,
         codes=np.zeros(intake.tests, np.uint8),

@@ -148,7 +148,7 @@ def _strip(connection: Connection, project: Project, row: Mapping[str, Any]) -> 
             {
                 "build": whole.build_seq,
                 "outcome": began if began == ended else began + ended,
-                "trunk": whole.is_trunk,
+                "lane": whole.lane.value,
                 "run": whole.is_run,
                 "counted": bool(whole.counted[row["test"]]),
             }

@@ -106,7 +106,7 @@ def _compare_heads(
 
 def _speaks_for(other: Outcomes, upload: Outcomes) -> bool:
     same_tree = upload.tree is not None and (other.tree, other.setting) == (upload.tree, upload.setting)
-    return same_tree or other.build_seq == upload.build_seq
+    return (same_tree and upload.lane in other.lane.speaks_for) or other.build_seq == upload.build_seq
 
 
 def _passed(upload: Outcomes, test: int) -> bool:

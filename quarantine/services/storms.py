@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quarantine.domain.outcome import Lane
 from quarantine.junit import signature
 from quarantine.policy.storms import BuildFailures, Storm, recognise
 from quarantine.services.counting import Batch, failed_try
@@ -19,10 +20,11 @@ def strikes(intake: Intake, batch: Batch, already_failing: NDArray[np.bool_]) ->
     """Return whether the build under way is struck by a storm; record the incident, also for the builds before it.
 
     Earlier builds keep their trials (an index once given never changes), but their heads belong to the incident from
-    now on and are no onsets: dropping onsets is safe for entry.
+    now on and are no onsets: dropping onsets is safe for entry. Builds of the agent lane neither make a storm nor belong
+    to one: else an agent that copies trunk's failures could have them dropped.
     """
     failed = np.flatnonzero(batch.fresh & batch.first_failed & ~already_failing).tolist()
-    if intake.build.is_rerun or len(failed) < intake.policy.storm_tests:
+    if intake.build.is_rerun or intake.build.lane is Lane.AGENT or len(failed) < intake.policy.storm_tests:
         return False
     here = _here(intake, batch, already_failing)
     others = _others(intake)
@@ -54,7 +56,7 @@ def _others(intake: Intake) -> list[BuildFailures]:
     since = intake.now - timedelta(hours=intake.policy.storm_hours)
     by_build: dict[int, list[dict[str, Any]]] = {}
     for row in builds.failures_since(intake.connection, intake.project.id, since):
-        if row["build_seq"] != intake.seq:
+        if row["build_seq"] != intake.seq and row["lane"] != Lane.AGENT:
             by_build.setdefault(row["build_seq"], []).append(row)
     commits = {_commit(rows[0]) for rows in by_build.values()}
     positions = builds.trunk_positions(intake.connection, intake.project.id, commits)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, RowMapping, distinct, func, select
 
-from quarantine.domain.outcome import Outcome
+from quarantine.domain.outcome import Lane, Outcome
 from quarantine.store.tables import OUTCOMES
 
 CODES = {Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERRORED: 3, Outcome.SKIPPED: 4}
@@ -75,7 +75,7 @@ class Outcomes:
     variant_hash: str
     tree: str | None
     setting: str
-    is_trunk: bool
+    lane: Lane
     is_run: bool
     received_at: datetime
     codes: Codes
@@ -89,7 +89,7 @@ def _outcomes(row: RowMapping, tests: int) -> Outcomes:
         variant_hash=row["variant_hash"],
         tree=row["tree"],
         setting=row["setting"],
-        is_trunk=row["is_trunk"],
+        lane=Lane(row["lane"]),
         is_run=row["is_run"],
         received_at=row["received_at"],
         codes=unpack(row["codes"], tests),
@@ -106,7 +106,7 @@ def insert(connection: Connection, project_id: int, outcomes: Outcomes) -> None:
         "build_seq": outcomes.build_seq,
         "tree": outcomes.tree,
         "setting": outcomes.setting,
-        "is_trunk": outcomes.is_trunk,
+        "lane": outcomes.lane.value,
         "is_run": outcomes.is_run,
         "received_at": outcomes.received_at,
         "codes": pack(outcomes.codes),
@@ -182,7 +182,7 @@ def trunk_runs_since(connection: Connection, project_id: int, variant_hash: str,
     query = select(func.count(distinct(c.build_seq))).where(
         c.project_id == project_id,
         c.variant_hash == variant_hash,
-        c.is_trunk.is_(True),
+        c.lane == Lane.TRUNK.value,
         c.is_run.is_(True),
         c.build_seq > after_seq,
     )

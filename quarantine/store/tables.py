@@ -184,7 +184,7 @@ class OutcomesRow(SQLModel, table=True):
         ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
         Index(None, "project_id", "build_seq", "variant_hash"),
         Index(None, "project_id", "variant_hash", "tree"),
-        Index(None, "project_id", "variant_hash", "is_trunk", "build_seq"),
+        Index(None, "project_id", "variant_hash", "lane", "build_seq"),
     )
 
     project_id: int = Field(primary_key=True)
@@ -193,7 +193,7 @@ class OutcomesRow(SQLModel, table=True):
     build_seq: int
     tree: str | None = Field(default=None, max_length=64)
     setting: str = Field(max_length=16)
-    is_trunk: bool
+    lane: str = Field(max_length=16)
     is_run: bool
     received_at: datetime
     codes: bytes = Field(sa_type=LargeBinary)
