@@ -71,11 +71,15 @@ def _variant(
     entry = assess.assess_entry_of(connection, project, app.policy, history, row)
     leave = _exit(app, connection, project, history, row)
     found = heads.of_test(connection, project.id, variant_hash, test, row["life"])
+    failures = _failures(connection, project, row)
+    strip = _strip(connection, project, row)
+    named = {int(seq) for head in found for seq in (head.build, head.confirmed_by) if seq}
+    named |= {failure["build_seq"] for failure in failures} | {cell["build"] for cell in strip}
     return {
         "variant_hash": variant_hash,
         "status": row["status"],
         "since": row["since"].isoformat() if row["reason"] else None,
-        "sentence": _sentence(row, history, entry, leave),
+        "sentence": _sentence(project, row, history, entry, leave),
         "reason": row["reason"],
         "trials": int(history.trials[test]),
         "trunk_trials": int(history.trunk_trials[test]),
@@ -85,9 +89,9 @@ def _variant(
         "entry": entry.to_json() | {"lacking": list(entry.lacking)} if entry else None,
         "exit": leave.to_json() | {"lacking": list(leave.lacking)} if leave else None,
         "heads": [head_to_json(head) for head in found],
-        "builds": _builds(connection, project, [int(head.build) for head in found]),
-        "failures": _failures(connection, project, row),
-        "strip": _strip(connection, project, row),
+        "builds": _builds(connection, project, named),
+        "failures": failures,
+        "strip": strip,
         "transitions": _transitions(connection, project, row),
     }
 
@@ -102,13 +106,20 @@ def _exit(
 
 
 def _sentence(
-    row: Mapping[str, Any], history: History, entry: EntryAssessment | None, leave: ExitAssessment | None
+    project: Project,
+    row: Mapping[str, Any],
+    history: History,
+    entry: EntryAssessment | None,
+    leave: ExitAssessment | None,
 ) -> str:
     status, trials = Status(row["status"]), int(history.trials[row["test"]])
+    observes = project.mode is Mode.OBSERVE
     if status is Status.QUARANTINED:
-        return f"Quarantined since {row['since']:%Y-%m-%d}. {row['reason']} {leave.sentence if leave else ''}".strip()
+        what = "Gates, because the project observes; would have been quarantined" if observes else "Quarantined"
+        return f"{what} since {row['since']:%Y-%m-%d}. {row['reason']} {leave.sentence if leave else ''}".strip()
     if status is Status.HELD:
-        return f"Held since {row['since']:%Y-%m-%d}, still gating. {row['reason']}"
+        what = "Would have been held" if observes else "Held"
+        return f"{what} since {row['since']:%Y-%m-%d}, still gating. {row['reason']}"
     if status is Status.BROKEN:
         return f"Broken on trunk since {row['since']:%Y-%m-%d}, gating. {row['reason']}"
     if int(history.heads[row["test"]]) == 0:
@@ -118,7 +129,7 @@ def _sentence(
     return f"Gates. {entry.sentence}"
 
 
-def _builds(connection: Connection, project: Project, seqs: list[int]) -> dict[str, dict[str, Any]]:
+def _builds(connection: Connection, project: Project, seqs: set[int]) -> dict[str, dict[str, Any]]:
     names = ("build", "attempt", "job", "lane", "change", "commit", "tree", "runner")
     found = builds.get(connection, project.id, seqs)
     return {

@@ -88,14 +88,22 @@ def version(app: App, slug: str) -> int | None:
 
 
 def _not_gating(connection: Connection, project_id: int) -> NotGating:
+    scopes = quarantined_in(connection, project_id)
+    return _spelled(connection, project_id, scopes) if scopes else {}
+
+
+def quarantined_in(connection: Connection, project_id: int) -> dict[int, list[str] | None]:
+    """Return, by ordinal, the variants each quarantined test is quarantined in; None for all it was seen in.
+
+    Only the tests with None are out of the gating set as a whole: a test gates if it gates in any variant.
+    """
     quarantined: dict[int, set[str]] = defaultdict(set)
     for row in standings.with_status(connection, project_id, Status.QUARANTINED):
         quarantined[row["test"]].add(row["variant_hash"])
     if not quarantined:
         return {}
     seen = _variants_seen(connection, project_id, quarantined)
-    scopes = {test: None if seen[test] <= variants else sorted(variants) for test, variants in quarantined.items()}
-    return _spelled(connection, project_id, scopes)
+    return {test: None if seen[test] <= variants else sorted(variants) for test, variants in quarantined.items()}
 
 
 def _variants_seen(connection: Connection, project_id: int, tests: Mapping[int, object]) -> dict[int, set[str]]:

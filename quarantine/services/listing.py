@@ -11,6 +11,7 @@ from quarantine.errors import Busy
 from quarantine.policy.transitions import gates
 from quarantine.services import naming, plausibility
 from quarantine.services.app import App
+from quarantine.services.gating import quarantined_in
 from quarantine.store import builds, histories, incidents, projects, roster, standings, tokens
 from quarantine.store.engine import reading
 from quarantine.store.projects import Project
@@ -26,9 +27,17 @@ def ping(app: App) -> None:
 
 
 def projects_of(app: App) -> list[dict[str, Any]]:
-    """Return every project with its mode and size."""
+    """Return every project with its mode, its size and how its tests stand."""
     with reading(app.engine) as connection:
-        return [_head(project) for project in projects.every(connection)]
+        return [
+            _head(project)
+            | {
+                "counts": _counts(
+                    connection, project, standings.with_status(connection, project.id, *_NOT_SIMPLY_GATING)
+                )
+            }
+            for project in projects.every(connection)
+        ]
 
 
 def _head(project: Project) -> dict[str, Any]:
@@ -60,6 +69,7 @@ def _standing(connection: Connection, project: Project) -> list[dict[str, Any]]:
     rows = standings.with_status(connection, project.id, *_NOT_SIMPLY_GATING)
     tests = roster.rows(connection, project.id, {row["test"] for row in rows})
     variants = builds.variants(connection, project.id)
+    moves = standings.last_moves(connection, project.id, tests)
     return [
         {
             "test": naming.id_of(tests[row["test"]]),
@@ -71,11 +81,21 @@ def _standing(connection: Connection, project: Project) -> list[dict[str, Any]]:
             "would_not_gate": not gates(Status(row["status"]), Mode.ENFORCE),
             "since": row["since"].isoformat(),
             "reason": row["reason"],
+            "evidence": _figures(moves[row["test"], row["variant_hash"]]["evidence"]),
             "by_hand": row["by_hand"],
             "expires_at": row["expires_at"].isoformat() if row["expires_at"] else None,
         }
         for row in rows
     ]
+
+
+def _figures(evidence: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the numbers of the window a decision rests on; None when it rests on no window."""
+    result, inputs = evidence.get("result", {}), evidence.get("inputs", {})
+    if not result.get("window"):
+        return None
+    window = {name: result["window"][name] for name in ("seen", "n", "p_value", "limit")}
+    return window | {"rate": result["rate"], "interval": result["interval"], "p0": inputs["p0"]}
 
 
 def summary(app: App, slug: str) -> dict[str, Any]:
@@ -92,7 +112,7 @@ def summary(app: App, slug: str) -> dict[str, Any]:
             "pairs": project.pairs,
             "reserve": project.reserve,
             "standing": standing_now,
-            "counts": _counts(project, standing_now),
+            "counts": _counts(connection, project, standing_now),
             "suspects": _suspects(connection, project),
             "builds": [_build(row) for row in builds.latest(connection, project.id, 15)],
             "transitions": [
@@ -123,18 +143,22 @@ def summary(app: App, slug: str) -> dict[str, Any]:
         }
 
 
-def _counts(project: Project, standing_now: list[dict[str, Any]]) -> dict[str, int]:
-    """Return how many tests stand how; a test counts where it stands worst over its variants."""
+def _counts(connection: Connection, project: Project, standing_now: list[dict[str, Any]]) -> dict[str, int]:
+    """Return how many tests gate, would gate if decisions were acted on, and stand how.
+
+    A test gates if it gates in any variant, and is counted as standing where it stands worst over its variants.
+    """
     order = [status.value for status in (*_NOT_SIMPLY_GATING,)]
     worst: dict[str, str] = {}
     for row in standing_now:
         kept = worst.get(row["test"], order[-1])
         worst[row["test"]] = min(kept, row["status"], key=order.index)
     by_status = Counter(worst.values())
-    not_gating = by_status[Status.QUARANTINED] if project.mode is Mode.ENFORCE else 0
+    would_gate = project.tests - sum(variants is None for variants in quarantined_in(connection, project.id).values())
     return {
         "tests": project.tests,
-        "gating": project.tests - not_gating,
+        "gating": would_gate if project.mode is Mode.ENFORCE else project.tests,
+        "would_gate": would_gate,
         "quarantined": by_status[Status.QUARANTINED],
         "held": by_status[Status.HELD],
         "broken": by_status[Status.BROKEN],

@@ -19,11 +19,14 @@ from quarantine.errors import BadConfiguration, Busy
 BUSY_TIMEOUT_MS = 10_000
 
 
-def open_engine(url: str) -> Engine:
-    """Return an engine for `sqlite:///PATH` or `postgresql://...`; raises BadConfiguration for anything else."""
+def open_engine(url: str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
+    """Return an engine for `sqlite:///PATH` or `postgresql://...`; raises BadConfiguration for anything else.
+
+    `busy_timeout_ms` is how long a writer of SQLite waits for another one before it raises Busy.
+    """
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return _sqlite(url)
+        return _sqlite(url, busy_timeout_ms)
     if parsed.get_backend_name() == "postgresql":
         return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
     raise BadConfiguration(
@@ -32,13 +35,13 @@ def open_engine(url: str) -> Engine:
     )
 
 
-def _sqlite(url: str) -> Engine:
-    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000})
+def _sqlite(url: str, busy_timeout_ms: int) -> Engine:
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": busy_timeout_ms / 1000})
 
     @event.listens_for(engine, "connect")
     def _configure(connection: Any, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None  # we begin transactions ourselves, see _begin
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_TIMEOUT_MS}"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={busy_timeout_ms}"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -48,6 +48,23 @@ def record(connection: Connection, project_id: int, **values: Any) -> int:
     return number
 
 
+def last_moves(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[tuple[int, str], dict[str, Any]]:
+    """Return the newest transition of each (test, variant hash) of these tests."""
+    newest = (
+        select(func.max(TRANSITION.c.number))
+        .where(TRANSITION.c.project_id == project_id)
+        .group_by(TRANSITION.c.variant_hash, TRANSITION.c.test)
+    )
+    wanted, found = list(tests), {}
+    for start in range(0, len(wanted), 500):
+        chunk = TRANSITION.c.test.in_(wanted[start : start + 500])
+        query = select(TRANSITION).where(
+            TRANSITION.c.project_id == project_id, chunk, TRANSITION.c.number.in_(newest.where(chunk))
+        )
+        found.update({(row["test"], row["variant_hash"]): dict(row) for row in connection.execute(query).mappings()})
+    return found
+
+
 def transitions(
     connection: Connection, project_id: int, *, test: int | None = None, limit: int = 200
 ) -> list[dict[str, Any]]:
