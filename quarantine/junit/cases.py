@@ -32,6 +32,7 @@ STATUS_OUTCOMES = {
 """What a case's `status` or `result` attribute says; words that are not here say nothing."""
 
 LONGEST_KIND = 200
+LONGEST_NOTE = 100
 
 
 class TextBudget:
@@ -50,7 +51,9 @@ class TextBudget:
 
     def detail(self, text: str) -> str:
         """Return `text` with head and tail kept; empty when the budget is used up."""
-        kept = clip(text, self._limits.head_chars, self._limits.tail_chars) if self.left > 0 else ""
+        head, tail = self._limits.head_chars, self._limits.tail_chars
+        is_clipped = len(text) <= head + tail + LONGEST_NOTE  # a text that was cut while it arrived holds its own note
+        kept = "" if self.left <= 0 else text if is_clipped else clip(text, head, tail)
         self.left -= len(kept)
         return kept
 

@@ -64,6 +64,7 @@ class Handlers:
         self._root_tag = ""
         self._strangers = 0
         self._has_suites = False
+        self._size_before = self.records.size
         self._frames: list[Frame] = [Frame({})]
         self._suite: SuiteRecords | None = None
         self._case: dict[str, str] | None = None
@@ -170,7 +171,7 @@ class Handlers:
 
     def _close_root(self) -> None:
         self._add_batch()
-        is_empty = not self.records.size and not self._has_suites
+        is_empty = self.records.size == self._size_before and not self._has_suites
         if is_empty and (self._strangers or self._root_tag == "testrun"):
             raise BadReport(
                 f"Its root element <{self._root_tag}> could be JUnit XML, but no suite and no test case is in it.",

@@ -37,7 +37,7 @@ LINE = re.compile(
     re.IGNORECASE,
 )
 HEXADECIMAL = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b", re.IGNORECASE)
-NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?[0-9]+(?:[.,_][0-9]+)*(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+NUMBER = re.compile(r"(?<!\w)[-+]?[0-9]+(?:[.,_][0-9]+)*(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 DIRECTORY = re.compile(r"(?<![\w<./])(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\](?=[\w.@+-])")
 BLANKS = re.compile(r"\s+")
 
