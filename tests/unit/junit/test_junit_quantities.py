@@ -39,7 +39,8 @@ def test_what_python_writes_is_read_back(value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("12", 12), ("0", None), ("-1", None), ("1.0", None), ("9" * 30, None), ("²", None), ("", None)]
+    ("text", "expected"),
+    [("12", 12), ("0", None), ("-1", None), ("1.0", None), ("9" * 30, None), ("²", None), ("", None)],
 )
 def test_lines_are_bounded(text: str, expected: int | None) -> None:
     assert line_number(text) == expected
