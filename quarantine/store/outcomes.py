@@ -29,9 +29,9 @@ def pack(codes: Codes) -> bytes:
 
 
 def unpack(data: bytes, tests: int) -> Codes:
-    """Return the column, padded with ABSENT to at least `tests` entries."""
-    codes = np.frombuffer(zlib.decompress(data), np.uint8)
-    return np.pad(codes, (0, max(0, tests - len(codes)))).astype(np.uint8)
+    """Return the column over exactly `tests` ordinals; those it was written without are ABSENT."""
+    codes = np.frombuffer(zlib.decompress(data), np.uint8)[:tests]
+    return np.pad(codes, (0, tests - len(codes)))
 
 
 def pack_mask(mask: Mask) -> bytes:
@@ -40,9 +40,8 @@ def pack_mask(mask: Mask) -> bytes:
 
 
 def unpack_mask(data: bytes, tests: int) -> Mask:
-    """Return the mask, padded with False to at least `tests` entries."""
-    bits = np.unpackbits(np.frombuffer(zlib.decompress(data), np.uint8)).astype(np.bool_)
-    return np.pad(bits, (0, max(0, tests - len(bits))))
+    """Return the mask over exactly `tests` ordinals; those it was written without are False."""
+    return np.unpackbits(np.frombuffer(zlib.decompress(data), np.uint8), count=tests).astype(np.bool_)
 
 
 def first(codes: Codes) -> Codes:

@@ -1,0 +1,86 @@
+"""What the tests of the whole product share: fresh databases of either kind, the product on them, a still clock."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quarantine.bootstrap import build_app
+from quarantine.clock import FrozenClock
+from quarantine.config import Settings
+from quarantine.services.app import App
+from tests.databases import Postgres, SqliteFiles
+from tests.world import START, World
+
+KINDS = ("sqlite", "postgresql")
+
+
+@pytest.fixture(scope="session")
+def sqlite_files(tmp_path_factory: pytest.TempPathFactory) -> SqliteFiles:
+    """Return the migrated SQLite file that tests copy."""
+    return SqliteFiles.make(tmp_path_factory.mktemp("sqlite"))
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """Start one real PostgreSQL server for the session (each worker of pytest-xdist has its own)."""
+    server = Postgres(tmp_path_factory.mktemp("postgres") / "data")
+    yield server
+    server.stop()
+
+
+def _database(request: pytest.FixtureRequest, kind: str, folder: Path, *, migrated: bool) -> Iterator[str]:
+    if kind == "sqlite":
+        files: SqliteFiles = request.getfixturevalue("sqlite_files")
+        yield files.create(folder / "quarantine.db", migrated=migrated)
+    else:
+        server: Postgres = request.getfixturevalue("postgres")
+        url = server.create(migrated=migrated)
+        yield url
+        server.drop(url)
+
+
+@pytest.fixture(params=KINDS)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Return the URL of a fresh database at the newest revision, on SQLite and on PostgreSQL in turn."""
+    yield from _database(request, request.param, tmp_path, migrated=True)
+
+
+@pytest.fixture(params=KINDS)
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Return the URL of a database without tables, on SQLite and on PostgreSQL in turn."""
+    yield from _database(request, request.param, tmp_path, migrated=False)
+
+
+@pytest.fixture
+def sqlite_url(sqlite_files: SqliteFiles, tmp_path: Path) -> str:
+    """Return the URL of a fresh SQLite database at the newest revision."""
+    return sqlite_files.create(tmp_path / "quarantine.db", migrated=True)
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Iterator[str]:
+    """Return the URL of a fresh PostgreSQL database at the newest revision."""
+    url = postgres.create(migrated=True)
+    yield url
+    postgres.drop(url)
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    """Return a clock that stands at `START` until a test moves it."""
+    return FrozenClock(START)
+
+
+@pytest.fixture
+def app(database_url: str, clock: FrozenClock) -> Iterator[App]:
+    """Return the product on a fresh database of either kind."""
+    app = build_app(Settings.model_validate({"database": database_url}), clock=clock)
+    yield app
+    app.engine.dispose()
+
+
+@pytest.fixture
+def world(app: App, clock: FrozenClock) -> World:
+    """Return the product with one project in it, and short words for what happens to it."""
+    return World(app, clock).created()
