@@ -78,10 +78,10 @@ def _merged(group: list[Record]) -> Run:
     if len(found) == 1:
         return first._replace(results=found[0])
     if len(tests) == len(found):
-        earliest = _earliest([records[0] for records in by_document.values()])
-        if earliest is not None:
-            later = [tries for document, (tries,) in tests.items() if document != id(earliest.document)]
-            return earliest.run._replace(results=_failures_first(chain(tests[id(earliest.document)][0], *later)))
+        ordered = _rerun_order([records[0] for records in by_document.values()])
+        if ordered is not None:
+            tries = chain.from_iterable(tests[id(record.document)][0] for record in ordered)
+            return ordered[0].run._replace(results=_failures_first(tries))
     place = min([record.run for record in group], key=lambda run: (run.file, run.line or 0))
     return place._replace(results=tuple(sorted([tries[-1] for tries in found], key=_spelt)), unique=False)
 
@@ -195,16 +195,19 @@ def _failures_first(results: Iterable[Result]) -> Tries:
     return tuple(sorted(results, key=lambda result: (not result.outcome.is_failure, result.outcome is Outcome.PASSED)))
 
 
-def _earliest(records: list[Record]) -> Record | None:
-    """Return the first of surefire's records of a test, one a document, when all the other documents are its reruns."""
+def _rerun_order(records: list[Record]) -> list[Record] | None:
+    """Return surefire's records of a test, one a document, in the order of execution.
+
+    None when they are not one document and its reruns. Where the documents do not tell (each could be the other's
+    rerun), the order is one that does not depend on the order they came in.
+    """
     if any(record.suite.dialect.producer != "surefire" for record in records):
         return None
     if len({record.suite.base for record in records}) > 1:
         return None
-    for first in records:
-        if all(first is other or _reruns(other.document, first.document) for other in records):
-            return first
-    return None
+    ordered = sorted(records, key=lambda record: (-len(record.document.digests), *_spelt(record.run.results[0])))
+    first = ordered[0]
+    return ordered if all(_reruns(other.document, first.document) for other in ordered[1:]) else None
 
 
 def _reruns(later: DocumentRecords, earlier: DocumentRecords) -> bool:
