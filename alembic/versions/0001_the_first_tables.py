@@ -190,6 +190,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("project_id", "ordinal", name=op.f("pk_test")),
         sa.UniqueConstraint("project_id", "digest", name=op.f("uq_test_project_id_digest")),
     )
+    with op.batch_alter_table("test", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_test_project_id_unique_id"), ["project_id", "unique_id"], unique=False)
+
     op.create_table(
         "token",
         sa.Column("project_id", sa.Integer(), nullable=False),
@@ -411,6 +414,9 @@ def downgrade() -> None:
 
     op.drop_table("transition")
     op.drop_table("token")
+    with op.batch_alter_table("test", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_test_project_id_unique_id"))
+
     op.drop_table("test")
     with op.batch_alter_table("standing", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_standing_project_id_status"))

@@ -62,11 +62,14 @@ def confirm_earlier(intake: Intake, batch: Batch) -> set[int]:
     A head of this very build is confirmed by a later upload of it that passed; its failing again there is only another
     try, not a rerun.
     """
+    pending = _pending(intake, batch.variant_hash)
+    if not pending:
+        return set()
     passed = batch.passed_somehow
     failed = codes_of.is_failure(batch.first) & codes_of.is_failure(batch.last)
-    place_of = {int(test): place for place, test in enumerate(batch.tests)}
+    place_of = {test: place for place, test in enumerate(batch.tests.tolist())}
     confirmed = set()
-    for row in _pending(intake, batch.variant_hash):
+    for row in pending:
         place = place_of.get(row["test"])
         if place is None or Lane(row["lane"]) not in intake.build.lane.speaks_for:
             continue

@@ -1,7 +1,8 @@
 """From one upload's runs to columns: who ran, what the first try did, which trials count, which are heads."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,12 @@ from quarantine.store.outcomes import CODES, Codes, Mask, Outcomes
 
 MESSAGE_CHARACTERS = 2_000
 DETAIL_CHARACTERS = 20_000
+
+
+_VARIANT_OF = attrgetter("variant")
+_RESULTS_OF = attrgetter("results")
+_CODE_BY_IDENTITY = {id(outcome): code for outcome, code in CODES.items()}
+"""Codes by the identity of the outcome: members of an enumeration are singletons, and hashing one costs a call."""
 
 
 @dataclass(slots=True)
@@ -64,8 +71,10 @@ class Batch:
             yield place, self.runs[place]
 
 
-def by_variant(build: Build, runs: Sequence[Run]) -> dict[VariantKeys, list[Run]]:
+def by_variant(build: Build, runs: Sequence[Run]) -> Mapping[VariantKeys, Sequence[Run]]:
     """Return the runs grouped by their full variant: the build's pairs and those only the report knows."""
+    if not any(map(_VARIANT_OF, runs)):
+        return {build.variant: runs} if runs else {}
     groups: dict[VariantKeys, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.variant, []).append(run)
@@ -75,8 +84,9 @@ def by_variant(build: Build, runs: Sequence[Run]) -> dict[VariantKeys, list[Run]
 def batch_of(variant: VariantKeys, runs: Sequence[Run], ordinals: Sequence[int], seen: Codes | None) -> Batch:
     """Return the batch; `seen` holds what earlier uploads of the build said, over all ordinals, or None."""
     tests = np.array(ordinals, np.intp)
-    first = np.array([CODES[run.results[0].outcome] for run in runs], np.uint8)
-    last = np.array([CODES[run.results[-1].outcome] for run in runs], np.uint8)
+    results = list(map(_RESULTS_OF, runs))
+    first = np.array([_CODE_BY_IDENTITY[id(tries[0].outcome)] for tries in results], np.uint8)
+    last = np.array([_CODE_BY_IDENTITY[id(tries[-1].outcome)] for tries in results], np.uint8)
     fresh = np.ones(len(tests), np.bool_) if seen is None else seen[tests] == codes_of.ABSENT
     return Batch(variant, variant_hash(variant), runs, tests, first, last, fresh)
 

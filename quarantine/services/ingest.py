@@ -6,6 +6,7 @@ SHA-256 within their build, so a client may repeat a call it is unsure of.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from sqlalchemy import Connection
 
@@ -163,8 +164,9 @@ def _ordinals(
     connection: Connection, project: Project, cached: Roster, runs: Sequence[Run], *, build: Build, seq: int
 ) -> list[int]:
     ordinals = cached.resolve(connection, project.id, runs, stream=build.stream, build_seq=seq)
-    shared = [ordinal for ordinal, run in zip(ordinals, runs, strict=True) if not run.unique]
-    roster.mark_not_unique(connection, project.id, shared)
+    if not all(map(attrgetter("unique"), runs)):
+        shared = [ordinal for ordinal, run in zip(ordinals, runs, strict=True) if not run.unique]
+        roster.mark_not_unique(connection, project.id, shared)
     return ordinals
 
 

@@ -20,8 +20,8 @@ def strikes(intake: Intake, batch: Batch, already_failing: NDArray[np.bool_]) ->
     """Return whether the build under way is struck by a storm; record the incident, also for the builds before it.
 
     Earlier builds keep their trials (an index once given never changes), but their heads belong to the incident from
-    now on and are no onsets: dropping onsets is safe for entry. Builds of the agent lane neither make a storm nor belong
-    to one: else an agent that copies trunk's failures could have them dropped.
+    now on and are no onsets: dropping onsets is safe for entry. Builds of the agent lane neither make a storm nor
+    belong to one: else an agent that copies trunk's failures could have them dropped.
     """
     failed = np.flatnonzero(batch.fresh & batch.first_failed & ~already_failing).tolist()
     if intake.build.is_rerun or intake.build.lane is Lane.AGENT or len(failed) < intake.policy.storm_tests:

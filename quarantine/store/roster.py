@@ -1,6 +1,7 @@
 """The roster of tests: which ordinal a test id has. Ordinals are dense, given out once and never taken back."""
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import Connection, select, update
@@ -9,6 +10,7 @@ from quarantine.domain.report import Run
 from quarantine.store.tables import TEST
 
 _CHUNK = 500
+_DIGEST_OF = attrgetter("digest")
 
 
 class Roster:
@@ -46,14 +48,17 @@ class Roster:
     ) -> list[int]:
         """Return the ordinal of each run's test, in order; tests never seen are added first."""
         ordinals = self._ordinals
-        new = {run.digest: run for run in runs if run.digest not in ordinals}
-        if new:
+        digests = list(map(_DIGEST_OF, runs))
+        try:
+            return list(map(ordinals.__getitem__, digests))
+        except KeyError:
+            new = {run.digest: run for run in runs if run.digest not in ordinals}
             first = len(ordinals)
             rows = [_row(project_id, first + place, run, stream, build_seq) for place, run in enumerate(new.values())]
             for start in range(0, len(rows), 5000):
                 connection.execute(TEST.insert(), rows[start : start + 5000])
             ordinals.update({digest: first + place for place, digest in enumerate(new)})
-        return [ordinals[run.digest] for run in runs]
+        return list(map(ordinals.__getitem__, digests))
 
 
 def _row(project_id: int, ordinal: int, run: Run, stream: str, build_seq: int) -> dict[str, object]:

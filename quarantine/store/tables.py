@@ -96,7 +96,11 @@ class Test(SQLModel, table=True):
 
     __tablename__ = "test"
     __test__: ClassVar[bool] = False
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(), UniqueConstraint("project_id", "digest"))
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        _of_project(),
+        UniqueConstraint("project_id", "digest"),
+        Index(None, "project_id", "unique_id"),
+    )
 
     project_id: int = Field(primary_key=True)
     ordinal: int = Field(primary_key=True)
