@@ -6,9 +6,12 @@ A Python file has two parts:
 - `module`: everything else, which is what runs when the file is imported. Decorators, defaults, annotations, the names
   and signatures of functions, class bodies, and lambdas and comprehensions outside functions belong here.
 
-Every other file, and Python that this interpreter cannot parse, is one part: `blob`. Only `pyproject.toml` is taken
+Every other file, and Python that this interpreter cannot compile, is one part: `blob`. Only `pyproject.toml` is taken
 apart into the tables that tools read, each under a path of its own: `pyproject.toml#project`,
 `pyproject.toml#tool.pytest`, and so on.
+
+Importing a file compiles all of it, so a body can break an import: where compiling gives a warning, which may be set to
+be an error, the bodies count towards `module` too.
 
 The hash of a Python part covers the abstract syntax, written out by a walk of our own that gives the same bytes on
 every Python version: no comments, positions, string prefixes or redundant parentheses. A docstring is left out unless
@@ -65,6 +68,17 @@ def parse_python(content: bytes) -> ast.Module | None:
         return None
 
 
+def _compiled_quietly(content: bytes) -> bool | None:
+    """Return whether source compiles without a warning; None when it does not compile."""
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            compile(content, "source", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return not said
+
+
 def is_python(path: str) -> bool:
     """Whether a file of this name is read as Python."""
     return path.endswith((".py", ".pyw"))
@@ -111,14 +125,15 @@ def _digest(content: bytes) -> str:
 
 
 def _python_parts(content: bytes) -> dict[str, bytes] | None:
-    module = parse_python(content)
+    is_quiet = _compiled_quietly(content)
+    module = parse_python(content) if is_quiet is not None else None
     if module is None:
         return None
     keeps_all = any(word in content for word in _DOC_READERS)
     bodies: list[object] = []
     outside = b"".join(_written([module], _Docstrings(keeps_all=keeps_all), bodies))
     inside = b"".join(_written(bodies, _Docstrings(keeps_all=keeps_all), None))
-    return {MODULE: outside, BODY: inside}
+    return {MODULE: outside if is_quiet else outside + inside, BODY: inside}
 
 
 class _Docstrings:

@@ -171,6 +171,18 @@ def test_python_that_cannot_be_parsed_is_one_blob(content: bytes) -> None:
     assert parts(content) != parts(content + b"\n")
 
 
+def test_a_body_that_does_not_compile_is_seen_by_importers() -> None:
+    """Source that parses and does not compile breaks every import, so it is no longer two parts."""
+    assert set(parts("def f():\n    nonlocal x\n")) == {"blob"}
+    assert set(parts("def f():\n    break\n")) == {"blob"}
+
+
+def test_a_body_that_warns_is_seen_by_importers() -> None:
+    """A warning while compiling may be an error of the import, so such a body belongs to both parts."""
+    quiet, loud, louder = ("def f():\n    return x is " + right for right in ("None\n", "1\n", "2\n"))
+    assert len({parts(source)["module"] for source in (quiet, loud, louder)}) == 3
+
+
 def test_other_files_are_one_blob() -> None:
     """Any other file is one part, and its mode belongs to it."""
     assert set(parts("x = 1\n", "run.sh")) == {"blob"}
