@@ -33,6 +33,7 @@ STATUS_OUTCOMES = {
 
 LONGEST_KIND = 200
 LONGEST_NOTE = 100
+SHORT_MESSAGE = 200
 
 
 class TextBudget:
@@ -44,8 +45,8 @@ class TextBudget:
 
     def message(self, text: str) -> str:
         """Return `text` within the bound of a message."""
-        limit = self._limits.message_chars if self.left > 0 else 200
-        kept = clip(text, limit, 0)
+        limit = self._limits.message_chars if self.left > 0 else SHORT_MESSAGE
+        kept = text if len(text) <= limit else clip(text, limit, 0)
         self.left -= len(kept)
         return kept
 

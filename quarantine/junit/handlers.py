@@ -87,6 +87,10 @@ class Handlers:
         parser.UnparsedEntityDeclHandler = _entity
         parser.AttlistDeclHandler = _entity
 
+    def release(self) -> None:
+        """Let go of the parser: the two hold each other, and would live until the next garbage collection."""
+        vars(self).pop("_parser", None)
+
     # Elements
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:

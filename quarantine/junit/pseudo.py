@@ -19,17 +19,16 @@ COLLECTION_MESSAGES = {"collection failure": "collection-error", "collection ski
 def event_kind(producer: str, classname: str, name: str, result: Result) -> str | None:
     """Return what a case that did not pass stands for when it is no test, as a kebab-case word; None for a test.
 
-    Only producers that are known to write such records are believed, so that a test of this name elsewhere stays one.
+    A name alone is believed where no test is called so (hooks, class fixtures); else the producer must be known to
+    write such records, so that a test of this name elsewhere stays one.
     """
     if not name or name.isspace():
         return "nameless"
     if producer == "linter":
         return "lint-finding"
-    if producer == "pytest" and not classname:
-        return COLLECTION_MESSAGES.get(result.message)
-    if not result.outcome.is_failure:
-        return None
-    return _failure_kind(producer, classname, name)
+    if producer == "pytest":
+        return None if classname else COLLECTION_MESSAGES.get(result.message)
+    return _failure_kind(producer, classname, name) if result.outcome.is_failure else None
 
 
 def _failure_kind(producer: str, classname: str, name: str) -> str | None:

@@ -90,11 +90,14 @@ def _parse(source: Source, handlers: Handlers, limits: Limits) -> None:
     parser = expat.ParserCreate()
     handlers.attach(parser)
     parsed = 0
-    for chunk in source.chunks():
-        parser.Parse(chunk, False)
-        parsed += len(chunk)
-        check_tag_length(parser, parsed, limits)
-    parser.Parse(b"", True)
+    try:
+        for chunk in source.chunks():
+            parser.Parse(chunk, False)
+            parsed += len(chunk)
+            check_tag_length(parser, parsed, limits)
+        parser.Parse(b"", True)
+    finally:
+        handlers.release()
 
 
 def _salvaged(source: Source, handlers: Handlers, limits: Limits) -> tuple[DocumentRecords, tuple[Problem, ...]]:

@@ -53,17 +53,19 @@ class ClassPart(NamedTuple):
 
 
 class ClassParts(dict[str, ClassPart]):
-    """The parts of the classes of one suite, by classname."""
+    """The parts of the classes of one suite, by classname; `outer` is what stands before the classname in an id."""
 
     def __init__(self, outer: tuple[str, ...]) -> None:
         super().__init__()
-        self._outer = outer
+        encoded = [part.encode("utf-8", "surrogatepass") for part in outer]
+        self._lengths = b"".join([b"%d," % len(part) for part in encoded])
+        self._body = b"".join(encoded)
 
     def __missing__(self, classname: str) -> ClassPart:
         if len(self) >= CACHED_CLASSES:
             self.clear()
-        encoded = [part.encode("utf-8", "surrogatepass") for part in (*self._outer, classname)]
-        part = ClassPart(classname, b"".join([b"%d," % len(part) for part in encoded]), b"".join(encoded))
+        encoded = classname.encode("utf-8", "surrogatepass")
+        part = ClassPart(classname, b"%b%d," % (self._lengths, len(encoded)), self._body + encoded)
         self[classname] = part
         return part
 

@@ -52,11 +52,14 @@ class Salvage:
         """
         repaired = Repaired(source)
         waiting = b""
-        for piece in repaired.pieces():
-            waiting = self._read_piece(waiting + piece)
-            if self._documents > MOST_DOCUMENTS:
-                break
-        self._finish()
+        try:
+            for piece in repaired.pieces():
+                waiting = self._read_piece(waiting + piece)
+                if self._documents > MOST_DOCUMENTS:
+                    break
+            self._finish()
+        finally:
+            self._handlers.release()
         self._note(repaired)
 
     def _read_piece(self, data: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Reports that are built to hurt: refused with a stable code, or shortened, within bounds of time and memory."""
 
+import gc
 import gzip
 import io
 import json
@@ -241,3 +242,17 @@ def test_big_hostile_files(big: Callable[[str], Path], name: str, code: str | No
     assert (measured["code"], measured["tests"]) == (code, tests)
     assert measured["peak_mib"] < 500
     assert measured["cpu_s"] < 15
+
+
+@pytest.mark.parametrize("ending", ["</testsuite></testsuites>", "", "<wrong"])
+def test_a_reading_leaves_nothing_to_the_garbage_collector(ending: str) -> None:
+    """Parser and handlers hold each other; a daemon must not keep whole reports until a collection comes along."""
+    data = f'<testsuites><testsuite name="s">{CASE * 5_000}{ending}'.encode()
+    read_one(Document("x", data))
+    gc.collect()
+    gc.disable()
+    try:
+        assert len(read_one(Document("x", data)).runs) == 1
+        assert gc.collect() < 100
+    finally:
+        gc.enable()
