@@ -9,6 +9,9 @@ from sqlmodel.sql.sqltypes import AutoString, UTCDateTime
 
 from quarantine.store import tables
 
+TURN = 0x71_75_61_72
+"""The advisory lock that upgrades of one PostgreSQL database wait for; SQLite's writers wait for each other anyway."""
+
 
 def render_item(kind: str, item: Any, _autogen_context: Any) -> str | Literal[False]:
     """Write plain SQLAlchemy types into migrations, which must not change when SQLModel does."""
@@ -31,9 +34,10 @@ def compare_type(_context: Any, _column: Any, _metadata_column: Any, inspected: 
 
 
 def run(connection: Connection) -> None:
-    """Run the migrations on this connection. SQLite enforces no foreign keys meanwhile, and they are checked after.
+    """Run the migrations on this connection, in one transaction, while nobody else runs them.
 
-    Batch mode recreates tables; with foreign keys on, dropping the old parent would empty its children.
+    SQLite enforces no foreign keys meanwhile, and they are checked after: batch mode recreates tables, and with foreign
+    keys on, dropping the old parent would empty its children.
     """
     sqlite = connection.dialect.name == "sqlite"
     if sqlite:
@@ -46,12 +50,16 @@ def run(connection: Connection) -> None:
         compare_type=compare_type,
         transaction_per_migration=False,
     )
-    with context.begin_transaction():
-        context.run_migrations()
-        if sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()):
-            raise RuntimeError(f"the migration left rows without their parents: {broken[:5]}")
-    if sqlite:
-        _raw(connection, "PRAGMA foreign_keys=ON")
+    try:
+        with context.begin_transaction():
+            if not sqlite:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({TURN})")
+            context.run_migrations()
+            if sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()):
+                raise RuntimeError(f"the migration left rows without their parents: {broken[:5]}")
+    finally:
+        if sqlite:
+            _raw(connection, "PRAGMA foreign_keys=ON")
 
 
 def _raw(connection: Connection, statement: str) -> None:

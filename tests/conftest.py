@@ -1,5 +1,7 @@
 """What the tests of the whole product share: fresh databases of either kind, the product on them, a still clock."""
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,11 +24,17 @@ def sqlite_files(tmp_path_factory: pytest.TempPathFactory) -> SqliteFiles:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """Start one real PostgreSQL server for the session (each worker of pytest-xdist has its own)."""
-    server = Postgres(tmp_path_factory.mktemp("postgres") / "data")
+def postgres() -> Iterator[Postgres]:
+    """Start one real PostgreSQL server for the session (each worker of pytest-xdist has its own).
+
+    Its folder lies beside pytest's own: any other pytest session takes the rights of everyone else, and so of the
+    server's user, from pytest's folder.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="quarantine-postgres-"))
+    server = Postgres(folder / "data")
     yield server
     server.stop()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _database(request: pytest.FixtureRequest, kind: str, folder: Path, *, migrated: bool) -> Iterator[str]:

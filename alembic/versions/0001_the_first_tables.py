@@ -225,6 +225,7 @@ def upgrade() -> None:
         sa.Column("actor", sa.String(length=120), nullable=False),
         sa.Column("policy_version", sa.String(length=40), nullable=False),
         sa.Column("mode", sa.String(length=16), nullable=False),
+        sa.Column("arrival", sa.Integer(), nullable=False),
         sa.Column("build_seq", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_transition_project_id_project")),
         sa.PrimaryKeyConstraint("project_id", "number", name=op.f("pk_transition")),

@@ -198,6 +198,7 @@ class Assessor:
                 self.history,
                 row,
                 move,
+                arrival=self.intake.arrival,
                 build_seq=self.intake.seq,
                 evidence=_range(self.intake, move),
             )
@@ -292,6 +293,7 @@ def apply(
     row: dict[str, Any],
     move: Transition,
     *,
+    arrival: int,
     build_seq: int | None = None,
     evidence: dict[str, Any] | None = None,
 ) -> None:
@@ -323,6 +325,7 @@ def apply(
         actor=move.by,
         policy_version=move.policy_version,
         mode=move.mode.value,
+        arrival=arrival,
         build_seq=build_seq,
     )
     if Status.QUARANTINED in (move.from_status, move.to_status):

@@ -117,7 +117,7 @@ def release(app: App, slug: str, name: str, *, bearer: Bearer, reason: str) -> d
             )
             history, trunk_builds = histories.load(connection, project.id, row["variant_hash"])
             history.grow(row["test"] + 1)
-            assess.apply(connection, project.id, history, row, move)
+            assess.apply(connection, project.id, history, row, move, arrival=project.uploads)
             histories.save(connection, project.id, row["variant_hash"], history, trunk_builds)
         detail = {"test": naming.id_of(test), "variants": [row["variant_hash"] for row in left], "reason": reason}
         audit.record(connection, project.id, at=now, actor=bearer.actor, action="release", detail=detail)

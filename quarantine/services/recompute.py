@@ -59,10 +59,10 @@ def disagreements(connection: Connection, project: Project, row: Mapping[str, An
 
 
 def _derive(test: int, uploads: Sequence[Outcomes], moves: Sequence[Mapping[str, Any]]) -> _Derived:
-    restarts = sorted(move["at"] for move in moves if _restarts(move))
+    restarts = sorted(move["arrival"] for move in moves if _restarts(move))
     derived = _Derived()
     for upload in uploads:
-        while restarts and restarts[0] < upload.received_at:
+        while restarts and restarts[0] < upload.arrival:
             restarts.pop(0)
             derived.life, derived.trials, derived.number = derived.life + 1, 0, 0
         if not upload.counted[test]:

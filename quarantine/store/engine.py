@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from quarantine.errors import BadConfiguration, Busy
@@ -24,15 +25,35 @@ def open_engine(url: str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
 
     `busy_timeout_ms` is how long a writer of SQLite waits for another one before it raises Busy.
     """
-    parsed = make_url(url)
+    parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(url, busy_timeout_ms)
     if parsed.get_backend_name() == "postgresql":
-        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+        return _postgresql(parsed)
     raise BadConfiguration(
-        f"The database URL starts with {parsed.drivername!r}, which is neither SQLite nor PostgreSQL.",
-        mend="Use sqlite:///PATH or postgresql://USER@HOST/NAME.",
+        f"The database URL starts with {parsed.drivername!r}, which is neither SQLite nor PostgreSQL.", mend=_SPELLING
     )
+
+
+_SPELLING = "Use sqlite:///PATH or postgresql://USER@HOST/NAME."
+
+
+def _parsed(url: str) -> URL:
+    try:
+        return make_url(url)
+    except ArgumentError as error:
+        raise BadConfiguration(f"{url!r} is no database URL.", mend=_SPELLING) from error
+
+
+def _postgresql(url: URL) -> Engine:
+    """Return an engine whose writers see, once they have their lock, what was committed while they waited for it."""
+    url = url.set(drivername="postgresql+psycopg")
+    try:
+        return create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED")
+    except ModuleNotFoundError as error:
+        raise BadConfiguration(
+            "The driver for PostgreSQL is not installed.", mend="Install quarantine-daemon[postgres]."
+        ) from error
 
 
 def _sqlite(url: str, busy_timeout_ms: int) -> Engine:
@@ -61,11 +82,16 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """One transaction that only reads, from one consistent snapshot on SQLite; raises Busy when it cannot be had."""
-    with _translated(), engine.connect().execution_options(reads_only=True) as connection, connection.begin():
+    """One transaction that only reads, from one consistent snapshot; raises Busy when it cannot be had."""
+    options = _READS_ONLY[engine.dialect.name]
+    with _translated(), engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
 
 
+_READS_ONLY: dict[str, dict[str, Any]] = {
+    "sqlite": {"reads_only": True},
+    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+}
 _BUSY_SIGNS = ("database is locked", "database or disk is full", "disk i/o error", "no space left", "could not extend")
 
 
@@ -73,11 +99,22 @@ _BUSY_SIGNS = ("database is locked", "database or disk is full", "disk i/o error
 def _translated() -> Iterator[None]:
     try:
         yield
+    except PoolTimeout as error:
+        raise _busy("all of its connections are in use") from error
     except DBAPIError as error:
-        said = str(error.orig).strip()
-        if isinstance(error, OperationalError) or any(sign in said.lower() for sign in _BUSY_SIGNS):
-            raise Busy(
-                f"The database cannot take this now: {said}.",
-                mend="Nothing of it was stored; send the same again later.",
-            ) from error
+        if _may_pass(error):
+            raise _busy(str(error.orig).strip()) from error
         raise
+
+
+def _busy(said: str) -> Busy:
+    return Busy(
+        f"The database cannot take this now: {said}.", mend="Nothing of it was stored; send the same again later."
+    )
+
+
+def _may_pass(error: DBAPIError) -> bool:
+    """Return whether the same statement may succeed later: the store failed it, not its text."""
+    if any(sign in str(error.orig).lower() for sign in _BUSY_SIGNS):
+        return True
+    return isinstance(error, OperationalError) and getattr(error.orig, "sqlite_errorname", "") != "SQLITE_ERROR"

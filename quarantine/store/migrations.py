@@ -1,10 +1,11 @@
 """Where the migrations are, and running them. The configuration is built here, so no file can fall out of step."""
 
 import re
-import shutil
-from contextlib import suppress
+import sqlite3
+from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
@@ -13,6 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
 from quarantine.errors import BadConfiguration
+from quarantine.store.engine import reading
 
 
 def resource(name: str) -> Path:
@@ -21,31 +23,34 @@ def resource(name: str) -> Path:
     return packaged if packaged.is_dir() else Path(__file__).resolve().parents[2] / name
 
 
-def configuration(engine: Engine) -> Config:
-    """Return Alembic's configuration for this engine."""
+def configuration(engine: Engine, scripts: Path | None = None) -> Config:
+    """Return Alembic's configuration for this engine; `scripts` is another folder of migrations than the product's."""
     config = Config()
-    config.set_main_option("script_location", str(resource("alembic")).replace("%", "%%"))
+    config.set_main_option("script_location", str(scripts or resource("alembic")).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["engine"] = engine
     return config
 
 
-def head_revision(engine: Engine) -> str | None:
-    """Return the newest revision this version of the product knows."""
-    return ScriptDirectory.from_config(configuration(engine)).get_current_head()
-
-
 def current_revision(engine: Engine) -> str | None:
-    """Return the revision the database is at; None for an empty database."""
-    with engine.connect() as connection:
+    """Return the revision the database is at, None for an empty one; raises Busy when it does not answer."""
+    with reading(engine) as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
-def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Bring the database to `revision`; an existing SQLite file is first copied beside itself."""
-    if engine.dialect.name == "sqlite" and current_revision(engine) not in (None, head_revision(engine)):
-        _back_up(engine)
-    command.upgrade(configuration(engine), revision)
+def upgrade(engine: Engine, revision: str = "head", *, scripts: Path | None = None) -> None:
+    """Bring the database to `revision`; an existing SQLite file is first copied beside itself.
+
+    Whatever fails, the database is left as it was. Processes that do this at the same time take turns.
+
+    Raises BadConfiguration when a newer version of the product has been at the database.
+    """
+    config = configuration(engine, scripts)
+    known, current = ScriptDirectory.from_config(config), current_revision(engine)
+    _require_known(known, current)
+    if engine.dialect.name == "sqlite" and current not in (None, known.get_current_head()):
+        _back_up(engine, str(current))
+    command.upgrade(config, revision)
 
 
 def check(engine: Engine) -> None:
@@ -55,21 +60,34 @@ def check(engine: Engine) -> None:
 
 def require_current(engine: Engine) -> None:
     """Raise BadConfiguration unless the database is at the newest revision."""
-    current, newest = current_revision(engine), head_revision(engine)
-    if current != newest:
+    known, current = ScriptDirectory.from_config(configuration(engine)), current_revision(engine)
+    _require_known(known, current)
+    if current != known.get_current_head():
         raise BadConfiguration(
-            f"The database is at revision {current or 'none'}, this version needs {newest}.",
+            f"The database is at revision {current or 'none'}, this version needs {known.get_current_head()}.",
             mend="Run `quarantine db upgrade` first.",
         )
 
 
-def _back_up(engine: Engine) -> None:
-    database = engine.url.database
-    if not database or database == ":memory:":
+def _require_known(known: ScriptDirectory, current: str | None) -> None:
+    if current is not None and current not in {script.revision for script in known.walk_revisions()}:
+        raise BadConfiguration(
+            f"The database is at revision {current}, which this version does not know; its newest is "
+            f"{known.get_current_head()}.",
+            mend="Run the newer version that upgraded it, or go back to the copy it made before.",
+        )
+
+
+def _back_up(engine: Engine, revision: str) -> None:
+    """Copy the database file beside itself as it was committed, whatever still lies in its write-ahead log."""
+    if not engine.url.database or engine.url.database == ":memory:":
         return
-    source = Path(database)
-    current = re.sub(r"\W", "", current_revision(engine) or "none")
-    target = source.with_name(f"{source.name}.before-{current}")
-    with engine.connect() as connection, suppress(FileNotFoundError):
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        shutil.copy2(source, target)
+    source = Path(engine.url.database)
+    target = source.with_name(f"{source.name}.before-{re.sub(r'[^0-9A-Za-z]', '', revision)}")
+    connection = engine.raw_connection()
+    try:
+        driver: Any = connection.driver_connection
+        with closing(sqlite3.connect(target)) as copy:
+            driver.backup(copy)
+    finally:
+        connection.close()

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, RowMapping, select, update
 
 from quarantine.domain.outcome import Mode
 from quarantine.errors import Conflict, NotFound
+from quarantine.store.sql import insert_new
 from quarantine.store.tables import PROJECT
 
 
@@ -34,21 +35,19 @@ def _project(row: RowMapping) -> Project:
 
 def create(connection: Connection, slug: str, now: datetime) -> Project:
     """Create a project in observe mode; raises Conflict when the slug is taken."""
-    if connection.execute(select(PROJECT.c.id).where(PROJECT.c.slug == slug)).first():
+    row = {
+        "slug": slug,
+        "created_at": now,
+        "mode": Mode.OBSERVE.value,
+        "secret": secrets.token_bytes(32),
+        "pairs": 0,
+        "tests": 0,
+        "builds": 0,
+        "uploads": 0,
+        "gating_version": 0,
+    }
+    if not insert_new(connection, PROJECT, [row]):
         raise Conflict(f"There is already a project {slug!r}.", mend="Choose another name, or use the one there is.")
-    connection.execute(
-        PROJECT.insert().values(
-            slug=slug,
-            created_at=now,
-            mode=Mode.OBSERVE.value,
-            secret=secrets.token_bytes(32),
-            pairs=0,
-            tests=0,
-            builds=0,
-            uploads=0,
-            gating_version=0,
-        )
-    )
     return by_slug(connection, slug)
 
 

@@ -9,11 +9,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 Row = Mapping[str, Any]
 
 
-def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Insert the rows whose primary key is not there yet, and leave the others as they are."""
-    if rows:
-        insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-        connection.execute(insert(table).on_conflict_do_nothing(), [dict(row) for row in rows])
+def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> int:
+    """Insert the rows none of whose unique keys is there yet, leave the others as they are; return how many are new."""
+    if not rows:
+        return 0
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    return connection.execute(insert(table).on_conflict_do_nothing(), [dict(row) for row in rows]).rowcount
 
 
 def upsert(connection: Connection, table: Table, rows: Sequence[Row]) -> None:

@@ -377,7 +377,10 @@ class StandingRow(SQLModel, table=True):
 
 
 class TransitionRow(SQLModel, table=True):
-    """A change of standing with all its evidence. Append-only."""
+    """A change of standing with all its evidence. Append-only.
+
+    `arrival` is the number of the last upload that had come in when it was decided, so that a replay knows its place.
+    """
 
     __tablename__ = "transition"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
@@ -397,6 +400,7 @@ class TransitionRow(SQLModel, table=True):
     actor: str = Field(max_length=120)
     policy_version: str = Field(max_length=40)
     mode: str = Field(max_length=16)
+    arrival: int
     build_seq: int | None = None
 
 
