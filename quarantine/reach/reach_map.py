@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -51,7 +52,7 @@ class ReachMap:
 
     def reach(self, test: str) -> frozenset[Column]:
         """Return what one test reaches; empty for a test that is not in the map."""
-        row = int(np.searchsorted(np.array(self.tests, object), test)) if self.tests else 0
+        row = bisect_left(self.tests, test)
         if row == len(self.tests) or self.tests[row] != test:
             return frozenset()
         return frozenset(self.columns[number] for number in self.indices[self.indptr[row] : self.indptr[row + 1]])
@@ -111,14 +112,15 @@ def union(older: ReachMap, newer: ReachMap) -> ReachMap:
     columns = tuple(sorted({*older.columns, *newer.columns}))
     row = {test: number for number, test in enumerate(tests)}
     position = {column: number for number, column in enumerate(columns)}
-    pairs = np.unique(np.concatenate([_pairs(one, row, position) for one in (older, newer)]))
+    pairs = np.sort(np.concatenate([_pairs(one, row, position) for one in (older, newer)]), kind="stable")
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     rows, indices = np.divmod(pairs, max(1, len(columns)))
     indptr = np.searchsorted(rows, np.arange(len(tests) + 1)).astype(np.int64)
     return ReachMap(tests, columns, indptr, indices.astype(np.int32))
 
 
 def _pairs(one: ReachMap, row: Mapping[str, int], position: Mapping[Column, int]) -> NDArray[np.int64]:
-    """Return row * columns + column of every entry, in the numbering of the union."""
+    """Return row * columns + column of every entry, ascending, in the numbering of the union."""
     rows = np.repeat(np.fromiter((row[test] for test in one.tests), np.int64, len(one.tests)), np.diff(one.indptr))
     places = np.fromiter((position[column] for column in one.columns), np.int64, len(one.columns))
     return rows * max(1, len(position)) + places[one.indices]
