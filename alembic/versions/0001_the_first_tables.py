@@ -121,6 +121,28 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_incident_project_id_last_at"), ["project_id", "last_at"], unique=False)
 
     op.create_table(
+        "manifest",
+        sa.Column("project_id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("parts", sa.Integer(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_manifest_project_id_project")),
+        sa.PrimaryKeyConstraint("project_id", "id", name=op.f("pk_manifest")),
+    )
+    op.create_table(
+        "reach_map",
+        sa.Column("project_id", sa.Integer(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("tree", sa.String(length=64), nullable=True),
+        sa.Column("tests", sa.Integer(), nullable=False),
+        sa.Column("columns", sa.Integer(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_reach_map_project_id_project")),
+        sa.PrimaryKeyConstraint("project_id", "number", name=op.f("pk_reach_map")),
+    )
+    op.create_table(
         "refused_report",
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("sha256", sa.String(length=64), nullable=False),
@@ -185,6 +207,7 @@ def upgrade() -> None:
         sa.Column("file", sa.Text(), nullable=False),
         sa.Column("line", sa.Integer(), nullable=True),
         sa.Column("unique_id", sa.Boolean(), nullable=False),
+        sa.Column("stable_id", sa.Boolean(), nullable=False),
         sa.Column("first_build", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_test_project_id_project")),
         sa.PrimaryKeyConstraint("project_id", "ordinal", name=op.f("pk_test")),
@@ -428,6 +451,8 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f("ix_refused_report_project_id_received_at"))
 
     op.drop_table("refused_report")
+    op.drop_table("reach_map")
+    op.drop_table("manifest")
     with op.batch_alter_table("incident", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_incident_project_id_last_at"))
 

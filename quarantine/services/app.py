@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 
 from quarantine.clock import Clock
 from quarantine.policy.criteria import Policy
+from quarantine.services.reach_index import ReachCache
 from quarantine.store.roster import Roster
 
 
@@ -18,12 +19,14 @@ class App:
         engine: the database.
         clock: returns the present instant, aware and in UTC.
         policy: the criteria every decision is made by.
-        loopback_lane: see `services.access`; None when tokens are required.
+        policy: the criteria every decision is made by.
+        reach: the reach maps of each project, kept in memory between builds.
     """
 
     engine: Engine
     clock: Clock
     policy: Policy = field(default_factory=Policy)
+    reach: ReachCache = field(default_factory=ReachCache)
     _rosters: dict[int, Roster] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
     """Held while a build is taken in: one at a time in this process, so that the rosters need no lock of their own."""

@@ -127,7 +127,7 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Receipt
         for variant, runs in counting.by_variant(build, upload.runs).items()
     ]
     arrival = project.uploads + 1
-    intake = Intake(connection, app.policy, project, build, seq, arrival, len(cached), now, offer.bearer.actor)
+    intake = Intake(app, connection, project, build, seq, arrival, len(cached), now, offer.bearer.actor)
     pairs, sentences = _take_variants(intake, resolved)
     counts = counting.counts_of_build(intake, codes_of.variants_of_build(connection, project.id, seq))
     builds.set_counts(connection, project.id, seq, counts)

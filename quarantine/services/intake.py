@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from quarantine.domain.build import Build
 from quarantine.policy.criteria import Policy
+from quarantine.services.app import App
 from quarantine.store.projects import Project
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -25,8 +26,8 @@ class Intake:
         actor: who sent it, for the record.
     """
 
+    app: App
     connection: Connection
-    policy: Policy
     project: Project
     build: Build
     seq: int
@@ -34,6 +35,11 @@ class Intake:
     tests: int
     now: datetime
     actor: str
+
+    @property
+    def policy(self) -> Policy:
+        """The criteria every decision is made by."""
+        return self.app.policy
 
     @property
     def day(self) -> int:

@@ -68,5 +68,7 @@ def never_reason(connection: Connection, project: Project, policy: Policy, test:
     row = roster.rows(connection, project.id, [test])[test]
     if not row["unique_id"]:
         return "its id stands for several tests, so its history is nobody's."
+    if not row["stable_id"]:
+        return "its id is another case in each process, so its history is nobody's."
     glob = policy.barring_glob(*spellings_of(row), id_of(row))
     return f"the policy never quarantines {glob!r}." if glob else None

@@ -73,6 +73,7 @@ def _row(project_id: int, ordinal: int, run: Run, stream: str, build_seq: int) -
         "file": run.file,
         "line": run.line,
         "unique_id": run.unique,
+        "stable_id": True,
         "first_build": build_seq,
     }
 
@@ -86,6 +87,24 @@ def mark_not_unique(connection: Connection, project_id: int, ordinals: Iterable[
             .where(TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))
             .values(unique_id=False)
         )
+
+
+def mark_unstable(connection: Connection, project_id: int, ordinals: Iterable[int]) -> None:
+    """Note that these ids are another case in each process; such an id can never be quarantined."""
+    wanted = list(ordinals)
+    for start in range(0, len(wanted), _CHUNK):
+        connection.execute(
+            update(TEST)
+            .where(TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))
+            .values(stable_id=False)
+        )
+
+
+def every(connection: Connection, project_id: int) -> Iterable[dict[str, Any]]:
+    """Yield the row of every test by ordinal."""
+    query = select(TEST).where(TEST.c.project_id == project_id).order_by(TEST.c.ordinal)
+    for row in connection.execute(query).mappings():
+        yield dict(row)
 
 
 def not_unique(connection: Connection, project_id: int) -> set[int]:

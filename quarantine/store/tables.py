@@ -92,7 +92,10 @@ class Token(SQLModel, table=True):
 
 
 class Test(SQLModel, table=True):
-    """A test ever seen, by its dense ordinal. Append-only but for `unique_id` and the raw place it was last seen at."""
+    """A test ever seen, by its dense ordinal. Append-only but for what was found out about its id.
+
+    `unique_id` is False when several tests claimed it, `stable_id` when it was another case in each process.
+    """
 
     __tablename__ = "test"
     __test__: ClassVar[bool] = False
@@ -112,6 +115,7 @@ class Test(SQLModel, table=True):
     file: str = Field(default="", sa_type=Text)
     line: int | None = None
     unique_id: bool = True
+    stable_id: bool = True
     first_build: int
 
 
@@ -420,6 +424,34 @@ class Incident(SQLModel, table=True):
     evidence: Json = Field(sa_type=JSON)
 
 
+class ReachMapRow(SQLModel, table=True):
+    """One uploaded reach map; what tests reach is the union over the newest ones. `tree` is what it was recorded on."""
+
+    __tablename__ = "reach_map"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+
+    project_id: int = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    received_at: datetime
+    tree: str | None = Field(default=None, max_length=64)
+    tests: int
+    columns: int
+    body: bytes = Field(sa_type=LargeBinary)
+
+
+class ManifestRow(SQLModel, table=True):
+    """The part hashes of one trunk commit, named by their content."""
+
+    __tablename__ = "manifest"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+
+    project_id: int = Field(primary_key=True)
+    id: str = Field(primary_key=True, max_length=64)
+    received_at: datetime
+    parts: int
+    body: bytes = Field(sa_type=LargeBinary)
+
+
 class Audit(SQLModel, table=True):
     """Who did what: uploads, tokens, human decisions. Append-only."""
 
@@ -464,5 +496,7 @@ HISTORY = _table(HistoryRow)
 STANDING = _table(StandingRow)
 TRANSITION = _table(TransitionRow)
 INCIDENT = _table(Incident)
+REACH_MAP = _table(ReachMapRow)
+MANIFEST = _table(ManifestRow)
 AUDIT = _table(Audit)
 JOB_RUN = _table(JobRun)
