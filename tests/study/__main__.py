@@ -1,8 +1,8 @@
 """Does a mutant ever break a test whose reach it does not touch? `python -m tests.study [--mutants N] [NAME ...]`.
 
 For each subject: record a reach map with coverage's contexts, make mutants, run the whole suite on each, and compare
-the tests that break with those the map says the mutant can touch. Writes build/study.json, prints a table, and ends
-with 1 when a single broken test was out of the map's reach.
+the tests that break with those the map says the mutant can touch. Writes build/study.json, where subjects that are not
+named keep their figures, prints a table, and ends with 1 when a single broken test was out of the map's reach.
 """
 
 import argparse
@@ -53,11 +53,12 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=MUTANTS)
     arguments = parser.parse_args()
     folder = Path("build") / "study"
-    studied: dict[str, dict[str, Any]] = {}
+    written = folder.parent / "study.json"
+    studied: dict[str, dict[str, Any]] = json.loads(written.read_text()) if written.exists() else {}
     for subject in SUBJECTS:
         if not arguments.names or subject.name in arguments.names:
             studied[subject.name] = study(Workshop(subject, folder.resolve()), arguments.mutants)
-    (folder.parent / "study.json").write_text(json.dumps(studied, indent=1) + "\n", encoding="utf-8")
+    written.write_text(json.dumps(studied, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(table(studied))
     return int(any(trial["missed"] for one in studied.values() for trial in one["trials"]))
 
