@@ -39,8 +39,8 @@ MIN_TESTS = 20
 MIN_LINES = 50
 MIN_SHARED = 0.05
 """A map is refused when it has at least `MIN_TESTS` tests and `MIN_LINES` lines, and a smaller share of the lines that
-tests ran was run by two tests. The suites of docs/reach.md share 53 to 87 % of their lines; the same suite recorded with
-a core that reports each line once shared 1 %."""
+tests ran was run by two tests. The suites of docs/reach.md share 53 to 87 % of their lines; one of them, recorded with
+a core that reports each line once, shared 1 %."""
 
 EVERYBODY = ""
 """The folder that every test lies below."""
