@@ -49,6 +49,7 @@ def run(connection: Connection) -> None:
         render_item=render_item,
         compare_type=compare_type,
         transaction_per_migration=False,
+        transactional_ddl=True,  # SQLite's too: our engine begins its transactions itself
     )
     try:
         with context.begin_transaction():
