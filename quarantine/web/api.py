@@ -1,6 +1,7 @@
 """The JSON routes under /v1/projects/{project}."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from quarantine.services.explain import explain
 from quarantine.services.ingest import Receipt, ingest
 from quarantine.store.tokens import Scope
 from quarantine.web.auth import Gatekeeper
+from quarantine.web.problems import TooLarge
 from quarantine.web.snapshots import Snapshots
 from quarantine.web.uploads import multipart, upload_of
 
@@ -59,7 +61,7 @@ class Api:
 
     async def _bearer(self, request: Request) -> tuple[str, Bearer]:
         slug = request.path_params["project"]
-        return slug, self.gatekeeper.bearer(request, slug)
+        return slug, await self.gatekeeper.bearer(request, slug)
 
     async def health(self, _request: Request) -> Response:
         """Say that the process answers; the database is asked too."""
@@ -82,10 +84,8 @@ class Api:
         bearer.require(Scope.READ)
         snapshot = await self.snapshots.current(slug)
         headers = {"ETag": f'"{snapshot.id}"', "Cache-Control": "no-cache"}
-        asked = {
-            tag.strip().removeprefix("W/").strip('"') for tag in request.headers.get("if-none-match", "").split(",")
-        }
-        if snapshot.id in asked:
+        asked = request.headers.get("if-none-match", "")
+        if asked == "*" or snapshot.id in {tag.strip().removeprefix("W/").strip('"') for tag in asked.split(",")}:
             return Response(status_code=304, headers=headers)
         return JSONResponse(snapshot.to_json(), headers=headers)
 
@@ -97,7 +97,7 @@ class Api:
         test = request.path_params["test"]
         gating_now = snapshot.is_gating(test, request.query_params.get("variant"))
         body = {"test": test, "gating": gating_now, "snapshot": snapshot.id, "mode": snapshot.mode.value}
-        return Response(json.dumps(body), media_type="application/json")
+        return JSONResponse(body)
 
     def _explain(self, slug: str, request: Request) -> Any:
         recomputed = request.query_params.get("recompute") in ("1", "true")
@@ -125,19 +125,24 @@ class Api:
 
 
 async def _json(request: Request, key: str) -> dict[str, str]:
-    """Return a JSON object that has `key` as a string; raises BadInput."""
-    raw = b""
+    """Return a JSON object that has `key` as a text; raises TooLarge and BadInput."""
+    raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > MAX_JSON_BYTES:
-            break
+            raise TooLarge(f"The request's body is larger than {MAX_JSON_BYTES // 1024} KiB.", mend="Say it shorter.")
     try:
-        body = json.loads(raw[: MAX_JSON_BYTES + 1])
-    except ValueError:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
         body = None
-    if not isinstance(body, dict) or not isinstance(body.get(key), str):
+    if not isinstance(body, dict) or not _is_text(body.get(key)):
         raise BadInput(f"The request's body is no JSON object with a text `{key}`.", mend=f'Send {{"{key}": "..."}}.')
     return body
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether the value is a text that can be stored: JSON can spell halves of characters."""
+    return isinstance(value, str) and not re.search("[\ud800-\udfff\0]", value)
 
 
 def receipt_json(receipt: Receipt) -> dict[str, Any]:

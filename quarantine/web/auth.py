@@ -1,9 +1,12 @@
 """From a request to a bearer. Tokens are looked up by their SHA-256 and remembered for a few seconds."""
 
 import ipaddress
+import math
 import time
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from quarantine.domain.outcome import Lane
@@ -19,7 +22,10 @@ REMEMBERED_S = 5.0
 """How long a revoked token may still work on this replica."""
 _REMEMBERED_TOKENS = 1_000
 COOKIE = "quarantine_token"
-_LOOPBACK_NAMES = {"localhost", "127.0.0.1", "[::1]", "testserver"}
+_LOOPBACK_NAMES = {"localhost", "127.0.0.1", "[::1]"}
+
+_Holder = tuple[str, Bearer]
+"""The project a token is for, and what its holder may do there."""
 
 
 @dataclass(slots=True)
@@ -27,17 +33,17 @@ class Gatekeeper:
     """Says who a request is from.
 
     Attributes:
-        open_lane: set when `serve` is bound to loopback and no token exists: the lane that reports without a token
-            belong to. None when every request needs a token.
-        is_open: whether requests without a token are served at all.
+        is_open: whether requests without a token are served, from this machine and as long as no token exists.
+        open_lane: the lane that reports without a token belong to.
     """
 
     app: App
     is_open: bool = False
     open_lane: Lane | None = None
-    _known: dict[bytes, tuple[float, str, Bearer]] = field(default_factory=dict)
+    _known: dict[bytes, tuple[float, _Holder]] = field(default_factory=dict)
+    _open_until: float = -math.inf
 
-    def bearer(self, request: Request, slug: str) -> Bearer:
+    async def bearer(self, request: Request, slug: str) -> Bearer:
         """Return who asks about project `slug`.
 
         Raises:
@@ -46,48 +52,80 @@ class Gatekeeper:
         """
         secret = _secret(request)
         if secret is None:
-            return self._without_token(request)
+            return await self._without_token(request)
+        project, bearer = await self.holder(secret)
+        if project != slug:
+            raise NotAllowed(f"This token is not for project {slug!r}.", mend="Use a token of that project.")
+        return bearer
+
+    async def project_seen(self, request: Request) -> str | None:
+        """Return the one project that whoever asks may see; None for every project. Raises TokenNeeded."""
+        secret = _secret(request)
+        if secret is None:
+            await self._without_token(request)
+            return None
+        return (await self.holder(secret))[0]
+
+    async def holder(self, secret: str) -> _Holder:
+        """Return whose token this is; raises TokenNeeded when it is unknown, expired or revoked."""
         key = digest(secret)
         known = self._known.get(key)
         if known is None or known[0] < time.monotonic():
-            known = self._look_up(key, secret)
-        if known[1] != slug:
-            raise NotAllowed(f"This token is not for project {slug!r}.", mend="Use a token of that project.")
-        return known[2]
+            holder = await run_in_threadpool(self._look_up, secret)
+            if len(self._known) >= _REMEMBERED_TOKENS:
+                self._known.clear()
+            known = self._known[key] = (time.monotonic() + REMEMBERED_S, holder)
+        return known[1]
 
-    def _look_up(self, key: bytes, secret: str) -> tuple[float, str, Bearer]:
+    def _look_up(self, secret: str) -> _Holder:
         with reading(self.app.engine) as connection:
             grant = tokens.find(connection, secret, self.app.clock())
             if grant is None:
                 raise TokenNeeded("The token is unknown, expired or revoked.", mend="Ask an admin for a new one.")
-            slug = projects.slug_of(connection, grant.project_id)
-        if len(self._known) >= _REMEMBERED_TOKENS:
-            self._known.clear()
-        self._known[key] = (time.monotonic() + REMEMBERED_S, slug, of_grant(grant))
-        return self._known[key]
+            return projects.slug_of(connection, grant.project_id), of_grant(grant)
 
-    def _without_token(self, request: Request) -> Bearer:
-        if self.is_open and _is_local(request):
+    async def _without_token(self, request: Request) -> Bearer:
+        if is_local(request) and await self.is_still_open():
             return of_loopback(self.open_lane)
         raise TokenNeeded(
             "This server needs a token.", mend="Send `Authorization: Bearer TOKEN`, or sign in on the page."
         )
+
+    async def is_still_open(self) -> bool:
+        """Return whether requests without a token are served; the first token that is made ends that for good."""
+        if self.is_open and time.monotonic() >= self._open_until:
+            self.is_open = not await run_in_threadpool(self._tokens_exist)
+            self._open_until = time.monotonic() + REMEMBERED_S
+        return self.is_open
+
+    def _tokens_exist(self) -> bool:
+        with reading(self.app.engine) as connection:
+            return tokens.exist(connection)
 
 
 def _secret(request: Request) -> str | None:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and secret.strip():
         return secret.strip()
-    return request.cookies.get(COOKIE) if request.method in ("GET", "HEAD") else None
+    return (request.cookies.get(COOKIE) or None) if request.method in ("GET", "HEAD") else None
 
 
-def _is_local(request: Request) -> bool:
-    """Return whether the caller is on this machine and called us by a local name (a page elsewhere cannot)."""
-    host = request.headers.get("host", "")
+def is_local(request: Request) -> bool:
+    """Return whether the caller is on this machine, called us by a local name, and is no page of another site.
+
+    The name keeps out pages whose own name was pointed at this machine; the origin keeps out pages that post here.
+    """
+    host = request.headers.get("host", "").lower()
     name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-    if name not in _LOOPBACK_NAMES or request.client is None:
+    if name not in _LOOPBACK_NAMES or request.client is None or not is_own_page(request):
         return False
     try:
         return ipaddress.ip_address(request.client.host).is_loopback
     except ValueError:
-        return request.client.host == "testclient"
+        return False
+
+
+def is_own_page(request: Request) -> bool:
+    """Return whether the request comes from a page of ours, from an address typed in, or from no browser at all."""
+    origin = request.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()

@@ -1,18 +1,75 @@
 """The pages: server-rendered, readable without a script."""
 
-from starlette.routing import BaseRoute
+from typing import Any
 
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from quarantine.services import listing
 from quarantine.services.app import App
-from quarantine.web.auth import Gatekeeper
+from quarantine.services.explain import explain
+from quarantine.store.migrations import resource
+from quarantine.store.tokens import Scope
+from quarantine.web.auth import COOKIE, Gatekeeper
+from quarantine.web.rendering import Renderer
+from quarantine.web.sign_in import SignIn
+from quarantine.web.views import project_view, test_view
+
+_FOREVER = "public, max-age=31536000, immutable"
 
 
 class Pages:
-    """The handlers of the pages."""
+    """The handlers of the pages: who asks, what the services tell, which template prints it."""
 
     def __init__(self, app: App, gatekeeper: Gatekeeper) -> None:
         self.app = app
         self.gatekeeper = gatekeeper
+        self.renderer = Renderer(resource("templates"))
 
     def routes(self) -> list[BaseRoute]:
         """Return every page's route."""
-        return []
+        return [
+            Route("/", self.index),
+            Route("/projects/{project}", self.project),
+            Route("/projects/{project}/tests/{test:path}", self.test),
+            Route("/static/{name}", self.static),
+            *SignIn(self.gatekeeper, self.renderer).routes(),
+        ]
+
+    async def index(self, request: Request) -> Response:
+        """Show the projects, or what to do when there is none."""
+        seen = await self.gatekeeper.project_seen(request)
+        projects = await run_in_threadpool(listing.projects_of, self.app)
+        projects = [project for project in projects if seen in (None, project["project"])]
+        return self._page(request, "projects.html", projects=projects, now=self.app.clock().isoformat())
+
+    async def project(self, request: Request) -> Response:
+        """Show one project: the gate, what does not simply gate, and what came in."""
+        slug = await self._readable(request)
+        summary = await run_in_threadpool(listing.summary, self.app, slug)
+        return self._page(request, "project.html", **project_view(summary))
+
+    async def test(self, request: Request) -> Response:
+        """Show one test: where it stands in each variant and the evidence."""
+        slug = await self._readable(request)
+        found = await run_in_threadpool(explain, self.app, slug, request.path_params["test"])
+        return self._page(request, "test.html", **test_view(found, self.app.clock().isoformat()))
+
+    async def _readable(self, request: Request) -> str:
+        slug: str = request.path_params["project"]
+        (await self.gatekeeper.bearer(request, slug)).require(Scope.READ)
+        return slug
+
+    def _page(self, request: Request, template: str, **values: Any) -> Response:
+        return self.renderer.page(request, template, signed_in=COOKIE in request.cookies, **values)
+
+    async def static(self, request: Request) -> Response:
+        """Send a file that pages load; under the address that holds its version it never changes."""
+        asset = self.renderer.assets.get(request.path_params["name"])
+        if asset is None:
+            raise HTTPException(404)
+        caching = _FOREVER if request.query_params.get("v") == asset.version else "no-cache"
+        return Response(asset.content, media_type=asset.media_type, headers={"Cache-Control": caching})

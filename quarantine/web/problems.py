@@ -3,13 +3,13 @@
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from quarantine.errors import BadInput, Busy, Conflict, NotAllowed, NotFound, QuarantineError
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 5
+UNAUTHORIZED, BUSY = 401, 503
 _TYPE = "https://quarantine.invalid/problems/"
 _STATUSES: tuple[tuple[type[QuarantineError], int], ...] = (
     (NotAllowed, 403),
@@ -30,16 +30,22 @@ _TITLES = {
     500: "Our mistake",
     503: "Busy",
 }
+_REFUSED = {404: "There is nothing at this address.", 405: "This address does not answer that method."}
+
+
+def title_of(status: int) -> str:
+    """Return what a status is called."""
+    return _TITLES.get(status, "Error")
 
 
 def problem(status: int, code: str, detail: str, **more: Any) -> Response:
     """Return a problem document; `more` adds members of our own."""
-    headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else {}  # noqa: PLR2004 - it is what the RFC calls it
-    if status == 401:  # noqa: PLR2004 - the same
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if status == BUSY else {}
+    if status == UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     body = {
         "type": _TYPE + code,
-        "title": _TITLES.get(status, "Error"),
+        "title": title_of(status),
         "status": status,
         "code": code,
         "detail": detail,
@@ -68,25 +74,31 @@ def status_of(error: QuarantineError) -> int:
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
 
 
-async def on_our_error(_request: Request, error: Exception) -> Response:
-    """Answer one of our own errors."""
-    if not isinstance(error, QuarantineError):
-        raise error
+def of_our_error(error: QuarantineError) -> Response:
+    """Return the answer to one of our own errors."""
     return problem(status_of(error), error.code, error.message, **({"mend": error.mend} if error.mend else {}))
 
 
-async def on_http_error(_request: Request, error: Exception) -> Response:
-    """Answer what the framework refuses before a handler sees it."""
-    if not isinstance(error, HTTPException):
-        raise error
-    code = _TITLES.get(error.status_code, "error").lower().replace(" ", "-")
-    return problem(error.status_code, code, str(error.detail))
+def of_http_error(error: HTTPException) -> Response:
+    """Return the answer to what the framework refuses before a handler sees it."""
+    answer = problem(error.status_code, title_of(error.status_code).lower().replace(" ", "-"), http_message(error))
+    answer.headers.update(error.headers or {})
+    return answer
 
 
-async def on_crash(_request: Request, error: Exception) -> Response:
-    """Answer an error nobody expected: the log has it, the answer says nothing of our insides."""
-    return problem(
-        500,
-        "our-mistake",
-        f"The server failed on this request ({type(error).__name__}). Nothing of it was stored; its log says more.",
+def http_message(error: HTTPException) -> str:
+    """Return what the framework refused as a sentence."""
+    return _REFUSED.get(error.status_code) or f"{error.detail.rstrip('.')}."
+
+
+def of_crash(error: Exception) -> Response:
+    """Return the answer to an error nobody expected."""
+    return problem(500, "our-mistake", crash_message(error))
+
+
+def crash_message(error: Exception) -> str:
+    """Return what is said of a crash: the log has it, the answer says nothing of our insides."""
+    return (
+        f"The server failed on this request ({type(error).__name__}); its log says more. What was sent may be sent "
+        "again: nothing is counted twice."
     )

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import MultiPartException
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
@@ -16,6 +16,8 @@ from quarantine.web.problems import TooLarge
 
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
 MAX_REPORTS = 2_000
+_AGAIN = "Send it again."
+_SPLIT = "Send the reports in several uploads of one build."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,48 +39,65 @@ async def multipart(request: Request) -> AsyncIterator[FormData]:
         )
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and int(announced) > MAX_UPLOAD_BYTES:
-        raise TooLarge(_too_large())
-    request._receive = _bounded(request.receive)  # noqa: SLF001 - Starlette offers no other place to bound a body
+        raise TooLarge(_too_large(), mend=_SPLIT)
+    body = _Body(request.receive)
+    request._receive = body.receive  # noqa: SLF001 - Starlette offers no other place to bound a body
     try:
         form = await request.form(max_files=MAX_REPORTS + 1, max_fields=10, max_part_size=MAX_BYTES)
-    except MultiPartException as error:
-        raise BadInput(f"The multipart body cannot be read: {error.message}.", mend="Send it again.") from error
+    except HTTPException as error:
+        raise BadInput(f"The multipart body cannot be read: {error.detail.rstrip('.')}.", mend=_AGAIN) from error
     try:
+        if not body.has_end:
+            raise BadInput("The multipart body breaks off before its last boundary.", mend=_AGAIN)
         yield form
     finally:
         await form.close()
 
 
 def _too_large() -> str:
-    return f"The upload is larger than {MAX_UPLOAD_BYTES // 1024**2} MiB; send the reports in several uploads of one build."
+    return f"The upload is larger than {MAX_UPLOAD_BYTES // 1024**2} MiB."
 
 
-def _bounded(receive: Receive) -> Receive:
-    read = 0
+class _Body:
+    """A body as it arrives: bounded, and known by its last bytes to be whole."""
 
-    async def bounded() -> Message:
-        nonlocal read
-        message = await receive()
-        read += len(message.get("body", b""))
-        if read > MAX_UPLOAD_BYTES:
-            raise TooLarge(_too_large())
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._read = 0
+        self._tail = b""
+
+    async def receive(self) -> Message:
+        """Return the next message; raises TooLarge."""
+        message = await self._receive()
+        chunk = message.get("body", b"")
+        self._read += len(chunk)
+        self._tail = (self._tail + chunk)[-16:]
+        if self._read > MAX_UPLOAD_BYTES:
+            raise TooLarge(_too_large(), mend=_SPLIT)
         return message
 
-    return bounded
+    @property
+    def has_end(self) -> bool:
+        """Whether the body ends as multipart does: its parser takes a part that breaks off for no part at all."""
+        return self._tail.rstrip().endswith(b"--")
 
 
 async def upload_of(form: FormData) -> Upload:
     """Return the upload's parts; raises BadBuildPart or BadInput naming the part that is missing or wrong."""
     part = parse_build_part(await _build_bytes(form))
-    files = [item for item in form.getlist("report") if isinstance(item, UploadFile)]
+    parts = form.getlist("report")
+    files = [item for item in parts if isinstance(item, UploadFile)]
     strays = sorted({name for name in form if name not in ("build", "report")})
     if strays:
         raise BadInput(
             f"The upload has parts named {', '.join(map(repr, strays[:5]))}.",
             mend="Name them `report`, and the build part `build`.",
         )
-    if not files:
-        raise BadInput("The upload has no `report` part with a file name.", mend="Send at least one report.")
+    if not files or len(files) < len(parts):
+        missing = (
+            f"{len(parts) - len(files)} of its `report` parts have no file name" if parts else "it has no `report` part"
+        )
+        raise BadInput(f"The upload is not taken: {missing}.", mend="Send each report as a file.")
     return Upload(part, tuple(Document(item.filename or f"report-{n}", item.file) for n, item in enumerate(files, 1)))
 
 

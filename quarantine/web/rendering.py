@@ -1,0 +1,70 @@
+"""Turning values into pages: one template environment, and the two files that pages load."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from quarantine.web.showing import FILTERS, finalized
+
+_MEDIA_TYPES = {".css": "text/css", ".svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that pages load, known by its content."""
+
+    name: str
+    content: bytes
+    media_type: str
+    version: str
+
+
+def _assets(folder: Path) -> dict[str, Asset]:
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix in _MEDIA_TYPES:
+            content = path.read_bytes()
+            version = hashlib.sha256(content).hexdigest()[:16]
+            found[path.name] = Asset(path.name, content, _MEDIA_TYPES[path.suffix], version)
+    return found
+
+
+class Renderer:
+    """Renders the templates of one folder.
+
+    Escaping is always on, a name that is not given is an error, and every text that a template prints passes through
+    `showing.shown`, so a template has to ask to be unsafe rather than to be safe.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.assets = _assets(folder / "static")
+        self._templates = Environment(
+            loader=FileSystemLoader(folder),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=finalized,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters.update(FILTERS)
+        self._templates.globals["asset"] = self._asset_path
+
+    def _asset_path(self, name: str) -> str:
+        return f"/static/{name}?v={self.assets[name].version}"
+
+    def page(
+        self, request: Request, template: str, *, status: int = 200, signed_in: bool = False, **values: Any
+    ) -> HTMLResponse:
+        """Return the rendered page. It is of one moment and for one reader, so nothing may keep it."""
+        content = self._templates.get_template(template).render(
+            root=request.scope.get("root_path", ""),
+            address=str(request.base_url).rstrip("/"),
+            signed_in=signed_in,
+            **values,
+        )
+        return HTMLResponse(content, status, {"Cache-Control": "no-store"})
