@@ -45,7 +45,7 @@ def create_token(
     """Create a token and return its secret, the only time it is known; raises NotFound and BadInput."""
     bearer.require(Scope.ADMIN)
     with writing(app.engine) as connection:
-        project, now = projects.by_slug(connection, slug), app.clock()
+        project, now = projects.by_slug(connection, slug, lock=True), app.clock()
         secret = tokens.create(
             connection,
             project.id,
@@ -65,7 +65,7 @@ def revoke_token(app: App, slug: str, token_id: str, *, bearer: Bearer) -> None:
     """End a token's life; raises NotFound."""
     bearer.require(Scope.ADMIN)
     with writing(app.engine) as connection:
-        project, now = projects.by_slug(connection, slug), app.clock()
+        project, now = projects.by_slug(connection, slug, lock=True), app.clock()
         tokens.revoke(connection, project.id, token_id, now)
         audit.record(
             connection, project.id, at=now, actor=bearer.actor, action="revoke-token", detail={"token": token_id}

@@ -5,6 +5,8 @@ however long the busy time-out is; `BEGIN IMMEDIATE` waits instead. PostgreSQL s
 a row lock that the services take (`projects.lock`).
 """
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,18 +20,19 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from quarantine.errors import BadConfiguration, Busy
 
 BUSY_TIMEOUT_MS = 10_000
+_WAL_WAITS_S = (0.001, 0.01, 0.1, 0.5, 1.0)
 
 
 def open_engine(url: str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
     """Return an engine for `sqlite:///PATH` or `postgresql://...`; raises BadConfiguration for anything else.
 
-    `busy_timeout_ms` is how long a writer of SQLite waits for another one before it raises Busy.
+    `busy_timeout_ms` is how long a writer waits for another one before it raises Busy.
     """
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(url, busy_timeout_ms)
     if parsed.get_backend_name() == "postgresql":
-        return _postgresql(parsed)
+        return _postgresql(parsed, busy_timeout_ms)
     raise BadConfiguration(
         f"The database URL starts with {parsed.drivername!r}, which is neither SQLite nor PostgreSQL.", mend=_SPELLING
     )
@@ -45,24 +48,32 @@ def _parsed(url: str) -> URL:
         raise BadConfiguration(f"{url!r} is no database URL.", mend=_SPELLING) from error
 
 
-def _postgresql(url: URL) -> Engine:
+def _postgresql(url: URL, busy_timeout_ms: int) -> Engine:
     """Return an engine whose writers see, once they have their lock, what was committed while they waited for it."""
     url = url.set(drivername="postgresql+psycopg")
     try:
-        return create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED")
+        engine = create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED")
     except ModuleNotFoundError as error:
         raise BadConfiguration(
             "The driver for PostgreSQL is not installed.", mend="Install quarantine-daemon[postgres]."
         ) from error
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        if not connection.get_execution_options().get("reads_only", False):
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(busy_timeout_ms)}")
+
+    return engine
 
 
 def _sqlite(url: str, busy_timeout_ms: int) -> Engine:
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": busy_timeout_ms / 1000})
 
     @event.listens_for(engine, "connect")
-    def _configure(connection: Any, _entry: ConnectionPoolEntry) -> None:
+    def _configure(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None  # we begin transactions ourselves, see _begin
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={busy_timeout_ms}"):
+        _use_write_ahead_log(connection)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON", f"busy_timeout={busy_timeout_ms}"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
@@ -73,10 +84,24 @@ def _sqlite(url: str, busy_timeout_ms: int) -> Engine:
     return engine
 
 
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch to WAL. Of processes that switch a new file together SQLite fails some at once, whatever the time-out."""
+    for wait_s in _WAL_WAITS_S:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY":
+                raise
+            time.sleep(wait_s)
+        else:
+            return
+    connection.execute("PRAGMA journal_mode=WAL")
+
+
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """One transaction that writes: committed on leaving, rolled back on an error; raises Busy when it cannot be had."""
-    with _translated(), engine.begin() as connection:
+    with translated(), engine.begin() as connection:
         yield connection
 
 
@@ -84,19 +109,20 @@ def writing(engine: Engine) -> Iterator[Connection]:
 def reading(engine: Engine) -> Iterator[Connection]:
     """One transaction that only reads, from one consistent snapshot; raises Busy when it cannot be had."""
     options = _READS_ONLY[engine.dialect.name]
-    with _translated(), engine.connect().execution_options(**options) as connection, connection.begin():
+    with translated(), engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
 
 
 _READS_ONLY: dict[str, dict[str, Any]] = {
     "sqlite": {"reads_only": True},
-    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+    "postgresql": {"reads_only": True, "isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
 }
 _BUSY_SIGNS = ("database is locked", "database or disk is full", "disk i/o error", "no space left", "could not extend")
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """Raise Busy for what the store could not do just now; let every other error of it through."""
     try:
         yield
     except PoolTimeout as error:

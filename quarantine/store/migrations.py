@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
 from quarantine.errors import BadConfiguration
-from quarantine.store.engine import reading
+from quarantine.store.engine import reading, translated
 
 
 def resource(name: str) -> Path:
@@ -43,14 +43,16 @@ def upgrade(engine: Engine, revision: str = "head", *, scripts: Path | None = No
 
     Whatever fails, the database is left as it was. Processes that do this at the same time take turns.
 
-    Raises BadConfiguration when a newer version of the product has been at the database.
+    Raises BadConfiguration when a newer version of the product has been at the database, and Busy when the database
+    does not answer or somebody else holds it for long.
     """
     config = configuration(engine, scripts)
     known, current = ScriptDirectory.from_config(config), current_revision(engine)
     _require_known(known, current)
     if engine.dialect.name == "sqlite" and current not in (None, known.get_current_head()):
         _back_up(engine, str(current))
-    command.upgrade(config, revision)
+    with translated():
+        command.upgrade(config, revision)
 
 
 def check(engine: Engine) -> None:

@@ -14,6 +14,7 @@ from quarantine.errors import BadInput, NotFound
 from quarantine.store.tables import TOKEN
 
 PREFIX = "qt_"
+LONGEST_CHANGE = 200
 
 
 class Scope(StrEnum):
@@ -55,7 +56,7 @@ def create(
 ) -> str:
     """Store a new token and return its secret, the only time it is ever known.
 
-    Raises BadInput when a report token has no lane, or another one has.
+    Raises BadInput when a report token has no lane, or another one has, or the change cannot be one.
     """
     if (scope is Scope.REPORT) != (lane is not None):
         raise BadInput(
@@ -64,6 +65,8 @@ def create(
         )
     if change is not None and lane in (None, Lane.TRUNK):
         raise BadInput("Only a review or agent token speaks for a change.", mend="Leave out --change.")
+    if len(change or "") > LONGEST_CHANGE:
+        raise BadInput(f"The change has more than {LONGEST_CHANGE} characters.", mend="Name it by its number.")
     secret = PREFIX + secrets.token_urlsafe(32)
     connection.execute(
         TOKEN.insert().values(
