@@ -88,12 +88,14 @@ def upgrade() -> None:
         sa.UniqueConstraint("project_id", "key", name=op.f("uq_build_project_id_key")),
     )
     with op.batch_alter_table("build", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_build_project_id_commit"), ["project_id", "commit"], unique=False)
+        batch_op.create_index(
+            batch_op.f("ix_build_project_id_commit_lane"), ["project_id", "commit", "lane"], unique=False
+        )
         batch_op.create_index(batch_op.f("ix_build_project_id_lane_seq"), ["project_id", "lane", "seq"], unique=False)
         batch_op.create_index(
             batch_op.f("ix_build_project_id_received_at"), ["project_id", "received_at"], unique=False
         )
-        batch_op.create_index(batch_op.f("ix_build_project_id_tree"), ["project_id", "tree"], unique=False)
+        batch_op.create_index(batch_op.f("ix_build_project_id_tree_lane"), ["project_id", "tree", "lane"], unique=False)
 
     op.create_table(
         "history",
@@ -459,10 +461,10 @@ def downgrade() -> None:
     op.drop_table("incident")
     op.drop_table("history")
     with op.batch_alter_table("build", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_build_project_id_tree"))
+        batch_op.drop_index(batch_op.f("ix_build_project_id_tree_lane"))
         batch_op.drop_index(batch_op.f("ix_build_project_id_received_at"))
         batch_op.drop_index(batch_op.f("ix_build_project_id_lane_seq"))
-        batch_op.drop_index(batch_op.f("ix_build_project_id_commit"))
+        batch_op.drop_index(batch_op.f("ix_build_project_id_commit_lane"))
 
     op.drop_table("build")
     op.drop_table("audit")

@@ -1,7 +1,8 @@
 """Talking to a daemon from the shell: whom to ask, and what an answer that is no success means."""
 
+import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -44,6 +45,17 @@ def post(target: Target, resource: str, body: dict[str, Any]) -> Any:
     data = json.dumps(body).encode()
     headers = {"Content-Type": "application/json", "Content-Length": str(len(data))}
     return _checked(target, _asked(target, "POST", resource, headers=headers, body=[data]))
+
+
+def put_lines(target: Target, resource: str, lines: Iterable[bytes], *, method: str = "POST") -> Any:
+    """Send JSON lines, compressed, and return the answer; raises ClientError with the daemon's reason."""
+    packed = gzip.compress(b"".join(lines), compresslevel=6, mtime=0)
+    headers = {
+        "Content-Type": "application/x-ndjson",
+        "Content-Encoding": "gzip",
+        "Content-Length": str(len(packed)),
+    }
+    return _checked(target, _asked(target, method, resource, headers=headers, body=[packed]))
 
 
 def _asked(target: Target, method: str, resource: str, **request: Any) -> Reply:

@@ -37,6 +37,7 @@ from quarantine.cli.remote import on_daemon, target_of
     type=click.Path(path_type=Path),
     help="A file or folder that is no part of what was tested; repeatable.",
 )
+@click.option("--manifest", is_flag=True, help="Also name the base's part hashes (see `quarantine reach manifest`).")
 @click.option("--strict", is_flag=True, help="Exit 1 when the reports could not be delivered or were refused.")
 @json_option
 @on_daemon
@@ -63,6 +64,7 @@ def command(context: click.Context, /, files: tuple[Path, ...], **options: Any) 
         python=options["python"],
         base=options["base"],
         leave_out=[*files, *options["leave_out"]],
+        with_manifest=options["manifest"],
     )
     for remark in remarks:
         sys.stderr.write(f"quarantine: {remark}\n")

@@ -24,14 +24,11 @@ class Result(NamedTuple):
     detail: str = ""
 
 
-class Run(NamedTuple):
-    """All tries of one test in one upload, the first try first.
+class Origin(NamedTuple):
+    """Where a run stands, apart from its name. Plain tests of one class share one origin, which saves memory.
 
     Attributes:
-        digest: the 16 bytes under the test id.
-        test: the cleaned parts of the id.
-        results: at least one try, in the order they happened; where the dialect does not say, failures come first,
-            because a runner retries only what failed.
+        suite, classname: as in `TestName`.
         variant: pairs that only the report knows (a browser or a device), to be added to the build's own variant.
         unique: False when several records claim this id and are not tries of one test. Such an id is shown and
             can never be quarantined.
@@ -40,14 +37,35 @@ class Run(NamedTuple):
         raw: the parts as the report spells them, when the producer's rule changed classname or name; else None.
     """
 
-    digest: bytes
-    test: TestName
-    results: tuple[Result, ...]
+    suite: tuple[str, ...]
+    classname: str
     variant: VariantKeys = ()
     unique: bool = True
     file: str = ""
     line: int | None = None
     raw: TestName | None = None
+
+
+class Run(NamedTuple):
+    """All tries of one test in one upload, the first try first.
+
+    Attributes:
+        digest: the 16 bytes under the test id.
+        name: the test's own name, cleaned.
+        results: at least one try, in the order they happened; where the dialect does not say, failures come first,
+            because a runner retries only what failed.
+        origin: the rest of what the report says about where it stands.
+    """
+
+    digest: bytes
+    name: str
+    results: tuple[Result, ...]
+    origin: Origin
+
+    @property
+    def test(self) -> TestName:
+        """The cleaned parts of the id."""
+        return TestName(self.origin.suite, self.origin.classname, self.name)
 
     @property
     def outcome(self) -> Outcome:

@@ -35,7 +35,7 @@ def counts(runs: Iterable[Run], events: Iterable[RunEvent]) -> Counts:
     for run in runs:
         if len(run.results) == 1:
             found[run.results[0].outcome] += 1
-        elif not run.unique:
+        elif not run.origin.unique:
             found.update(result.outcome for result in run.results)
         else:
             found["flaky" if run.is_flaky else run.results[0].outcome] += 1

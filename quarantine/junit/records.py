@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from quarantine.domain.identity import ID_DIGEST_BYTES, TestName
 from quarantine.domain.outcome import Outcome
-from quarantine.domain.report import Problem, Result, Run, RunEvent
+from quarantine.domain.report import Origin, Problem, Result, Run, RunEvent
 from quarantine.junit.cases import status_outcome
 from quarantine.junit.dialects import Dialect, file_text
 from quarantine.junit.pseudo import event_kind
@@ -42,22 +42,23 @@ class ClassPart(NamedTuple):
     """A classname with the bytes that every id of the class begins with.
 
     Attributes:
-        classname: cleaned; one object for all tests of the class.
+        origin: of the class's plain tests; one object for all of them, its classname cleaned.
         lengths: the lengths of stream, suites and classname as the digest wants them, each with a comma.
         body: the parts themselves, in UTF-8.
     """
 
-    classname: str
+    origin: Origin
     lengths: bytes
     body: bytes
 
 
 class ClassParts(dict[str, ClassPart]):
-    """The parts of the classes of one suite, by classname; `outer` is what stands before the classname in an id."""
+    """The parts of the classes of one suite, by classname."""
 
-    def __init__(self, outer: tuple[str, ...]) -> None:
+    def __init__(self, stream: str, dialect: Dialect) -> None:
         super().__init__()
-        encoded = [part.encode("utf-8", "surrogatepass") for part in outer]
+        self._path, self._variant = dialect.path, dialect.variant
+        encoded = [part.encode("utf-8", "surrogatepass") for part in (stream, *dialect.path)]
         self._lengths = b"".join([b"%d," % len(part) for part in encoded])
         self._body = b"".join(encoded)
 
@@ -65,7 +66,8 @@ class ClassParts(dict[str, ClassPart]):
         if len(self) >= CACHED_CLASSES:
             self.clear()
         encoded = classname.encode("utf-8", "surrogatepass")
-        part = ClassPart(classname, b"%b%d," % (self._lengths, len(encoded)), self._body + encoded)
+        origin = Origin(self._path, classname, self._variant)
+        part = ClassPart(origin, b"%b%d," % (self._lengths, len(encoded)), self._body + encoded)
         self[classname] = part
         return part
 
@@ -91,7 +93,7 @@ class SuiteRecords:
         self.runs: list[Run] = []
         self.events: list[RunEvent] = []
         self.hides_tries: bool | None = None
-        self._parts = ClassParts((stream, *dialect.path))
+        self._parts = ClassParts(stream, dialect)
         self._is_special = dialect.rename is not None or dialect.producer in SPECIAL_PRODUCERS
 
     def add(self, cases: Iterable[Case], passes: Passes) -> None:
@@ -99,8 +101,7 @@ class SuiteRecords:
 
         This loop is where the time of an ingest goes: what a plain case does not need is decided by one test each.
         """
-        path, variant, parts, append = self.dialect.path, self.dialect.variant, self._parts, self.runs.append
-        is_special = self._is_special
+        parts, append, is_special = self._parts, self.runs.append, self._is_special
         for attributes, found in cases:
             get = attributes.get
             name = get("name")
@@ -110,12 +111,11 @@ class SuiteRecords:
             ):  # fmt: skip
                 self._add_special(attributes, found or _childless(attributes, passes))
                 continue
-            classname, lengths, body = parts[get("classname") or ""]
+            origin, lengths, body = parts[get("classname") or ""]
             encoded = name.encode("utf-8", "surrogatepass")
             content = b"".join((lengths, LENGTHS[len(encoded)], body, encoded))
             digest = blake2b(content, digest_size=ID_DIGEST_BYTES).digest()
-            test = new_tuple(TestName, (path, classname, name))
-            append(new_tuple(Run, (digest, test, passes[get("time")], variant, True, "", None, None)))
+            append(new_tuple(Run, (digest, name, passes[get("time")], origin)))
 
     def _add_special(self, attributes: dict[str, str], results: tuple[Result, ...]) -> None:
         """Add a case that did not pass, that needs its names cleaned, or that may be no test."""
@@ -130,9 +130,11 @@ class SuiteRecords:
             return
         raw = None if classname is raw_class and name is raw_name else TestName(path, raw_class, raw_name)
         part = self._parts[classname]
-        test = TestName(path, part.classname, name)
         file, line = _place(attributes)
-        self.runs.append(Run(_digest(part, name), test, results, self.dialect.variant, True, file, line, raw))
+        origin = part.origin
+        if file or line is not None or raw is not None:
+            origin = origin._replace(file=file, line=line, raw=raw)
+        self.runs.append(Run(_digest(part, name), name, results, origin))
 
     def _cleaned(self, classname: str, name: str) -> tuple[str, str]:
         """Return (classname, name) as the dialect cleans them, newlines as one character."""

@@ -61,7 +61,7 @@ def _groups(documents: Iterable[DocumentRecords], repeated: set[bytes]) -> list[
         for suite in document.suites:
             for run in suite.runs:
                 if run.digest in repeated:
-                    groups.setdefault((run.digest, run.variant), []).append(Record(run, suite, document))
+                    groups.setdefault((run.digest, run.origin.variant), []).append(Record(run, suite, document))
     return list(groups.values())
 
 
@@ -82,8 +82,9 @@ def _merged(group: list[Record]) -> Run:
         if ordered is not None:
             tries = chain.from_iterable(tests[id(record.document)][0] for record in ordered)
             return ordered[0].run._replace(results=_failures_first(tries))
-    place = min([record.run for record in group], key=lambda run: (run.file, run.line or 0))
-    return place._replace(results=tuple(sorted([tries[-1] for tries in found], key=_spelt)), unique=False)
+    place = min([record.run for record in group], key=lambda run: (run.origin.file, run.origin.line or 0))
+    results = tuple(sorted([tries[-1] for tries in found], key=_spelt))
+    return place._replace(results=results, origin=place.origin._replace(unique=False))
 
 
 def _spelt(result: Result) -> tuple[str, ...]:
@@ -112,7 +113,7 @@ def _in_order(records: list[Record]) -> Tries | None:
 
 
 def _same_line(records: list[Record]) -> Tries | None:
-    places = {(record.run.file, record.run.line) for record in records}
+    places = {(record.run.origin.file, record.run.origin.line) for record in records}
     return _in_order(records) if len(places) == 1 and all(places.pop()) else None
 
 

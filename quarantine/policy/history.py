@@ -73,15 +73,16 @@ class History:
 
     def to_bytes(self) -> bytes:
         """Return the columns as compressed bytes; `from_bytes` is the inverse."""
-        stacked = np.concatenate([getattr(self, column.name) for column in fields(self)]) if len(self) else _column()
-        return _MAGIC + zlib.compress(stacked.astype("<u4").tobytes(), level=1)
+        packer = zlib.compressobj(level=1)
+        packed = [packer.compress(getattr(self, column.name).astype("<u4", copy=False)) for column in fields(self)]
+        return b"".join([_MAGIC, *packed, packer.flush()])
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the columns that `to_bytes` wrote; raises ValueError for anything else."""
         if not data.startswith(_MAGIC):
             raise ValueError("these bytes are no history columns")
-        stacked = np.frombuffer(zlib.decompress(data[len(_MAGIC) :]), "<u4").astype(np.uint32)
+        stacked = np.frombuffer(bytearray(zlib.decompress(data[len(_MAGIC) :])), "<u4").astype(np.uint32, copy=False)
         names = [column.name for column in fields(cls)]
         if len(stacked) % len(names):
             raise ValueError("these history columns are of unequal length")

@@ -366,6 +366,12 @@ def _range(intake: Intake, move: Transition) -> dict[str, Any]:
     return {"range": {"last_passing": before, "first_failing": failing[0]["commit"] or None}}
 
 
+def _in(batch: Batch, tests: list[int]) -> list[int]:
+    """Return those of the tests that ran in the batch, sorted."""
+    ran: list[int] = np.intersect1d(np.array(tests, np.intp), batch.tests[batch.ran]).tolist() if tests else []
+    return ran
+
+
 def after_batch(assessor: Assessor, *, is_head: Mask, attribution: Attribution, confirmed: set[int]) -> list[str]:
     """Store new heads, assess every test something was learned about, and return a sentence for each transition."""
     batch, history, policy = assessor.batch, assessor.history, assessor.intake.policy
@@ -373,8 +379,7 @@ def after_batch(assessor: Assessor, *, is_head: Mask, attribution: Attribution, 
     failing = batch.tests[batch.first_failed & (history.fail_streak[batch.tests] >= policy.broken_failures)].tolist()
     assessor.load({*batch.tests[is_head].tolist(), *confirmed, *failing})
     learned = confirmed | assessor.add_heads(is_head, attribution)
-    here = set(batch.tests[batch.ran].tolist())
-    for test in sorted(set(failing) | (here & set(assessor.with_status(Status.BROKEN)))):
+    for test in sorted({*failing, *_in(batch, assessor.with_status(Status.BROKEN))}):
         assessor.decide(test, broken=True, entry=test in learned)
     for test in sorted(learned | set(assessor.with_status(Status.HELD) if on_trunk else ())):
         if (
@@ -383,6 +388,6 @@ def after_batch(assessor: Assessor, *, is_head: Mask, attribution: Attribution, 
         ):
             assessor.decide(test, entry=True, leave=assessor.rows[test]["status"] == Status.HELD)
     if on_trunk and not assessor.intake.build.is_rerun:
-        for test in sorted(here & set(assessor.with_status(Status.QUARANTINED))):
+        for test in _in(batch, assessor.with_status(Status.QUARANTINED)):
             assessor.decide(test, leave=True)
     return assessor.sentences

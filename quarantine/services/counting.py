@@ -17,12 +17,13 @@ from quarantine.services.intake import Intake
 from quarantine.store import builds
 from quarantine.store import outcomes as codes_of
 from quarantine.store.outcomes import CODES, Codes, Mask, Outcomes
+from quarantine.store.roster import Ordinals
 
 MESSAGE_CHARACTERS = 2_000
 DETAIL_CHARACTERS = 20_000
 
 
-_VARIANT_OF = attrgetter("variant")
+_VARIANT_OF = attrgetter("origin.variant")
 _RESULTS_OF = attrgetter("results")
 _CODE_BY_IDENTITY = {id(outcome): code for outcome, code in CODES.items()}
 """Codes by the identity of the outcome: members of an enumeration are singletons, and hashing one costs a call."""
@@ -77,13 +78,13 @@ def by_variant(build: Build, runs: Sequence[Run]) -> Mapping[VariantKeys, Sequen
         return {build.variant: runs} if runs else {}
     groups: dict[VariantKeys, list[Run]] = {}
     for run in runs:
-        groups.setdefault(run.variant, []).append(run)
+        groups.setdefault(run.origin.variant, []).append(run)
     return {tuple(sorted((dict(build.variant) | dict(extra)).items())): group for extra, group in groups.items()}
 
 
-def batch_of(variant: VariantKeys, runs: Sequence[Run], ordinals: Sequence[int], seen: Codes | None) -> Batch:
+def batch_of(variant: VariantKeys, runs: Sequence[Run], ordinals: Ordinals, seen: Codes | None) -> Batch:
     """Return the batch; `seen` holds what earlier uploads of the build said, over all ordinals, or None."""
-    tests = np.array(ordinals, np.intp)
+    tests = ordinals.astype(np.intp, copy=False)
     results = list(map(_RESULTS_OF, runs))
     first = np.array([_CODE_BY_IDENTITY[id(tries[0].outcome)] for tries in results], np.uint8)
     last = np.array([_CODE_BY_IDENTITY[id(tries[-1].outcome)] for tries in results], np.uint8)

@@ -27,7 +27,7 @@ from quarantine.store import audit, builds, histories, projects, roster
 from quarantine.store import outcomes as codes_of
 from quarantine.store.engine import reading, writing
 from quarantine.store.projects import Project
-from quarantine.store.roster import Roster
+from quarantine.store.roster import Ordinals, Roster
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +162,16 @@ def _reserve(app: App, build: Build, reserve: int | None, pairs: int) -> int | N
 
 def _ordinals(
     connection: Connection, project: Project, cached: Roster, runs: Sequence[Run], *, build: Build, seq: int
-) -> list[int]:
+) -> Ordinals:
     ordinals = cached.resolve(connection, project.id, runs, stream=build.stream, build_seq=seq)
-    if not all(map(attrgetter("unique"), runs)):
-        shared = [ordinal for ordinal, run in zip(ordinals, runs, strict=True) if not run.unique]
+    if not all(map(attrgetter("origin.unique"), runs)):
+        shared = [ordinal for ordinal, run in zip(ordinals.tolist(), runs, strict=True) if not run.origin.unique]
         roster.mark_not_unique(connection, project.id, shared)
     return ordinals
 
 
 def _take_variants(
-    intake: Intake, resolved: Sequence[tuple[VariantKeys, Sequence[Run], Sequence[int]]]
+    intake: Intake, resolved: Sequence[tuple[VariantKeys, Sequence[Run], Ordinals]]
 ) -> tuple[int, list[str]]:
     """Take each variant in; return the highest pair number and a sentence for each transition."""
     pairs = intake.project.pairs
@@ -194,7 +194,7 @@ def _event_row(event: RunEvent) -> dict[str, str]:
 
 
 def _take_variant(
-    intake: Intake, variant: VariantKeys, runs: Sequence[Run], ordinals: Sequence[int], pairs: int
+    intake: Intake, variant: VariantKeys, runs: Sequence[Run], ordinals: Ordinals, pairs: int
 ) -> tuple[int, list[str]]:
     """Count, confirm and assess the runs of one variant; return new pairs and a sentence for each transition."""
     connection, project_id, build = intake.connection, intake.project.id, intake.build

@@ -132,10 +132,10 @@ def merged_codes(earlier: Codes, later: Codes) -> Codes:
     return codes
 
 
-def _select(connection: Connection, tests: int, *which: ColumnElement[bool]) -> Iterable[Outcomes]:
-    query = select(OUTCOMES).where(*which).order_by(OUTCOMES.c.arrival)
-    for row in connection.execute(query).mappings():
-        yield _outcomes(row, tests)
+def _few(connection: Connection, tests: int, *which: ColumnElement[bool]) -> list[Outcomes]:
+    """Return a few rows in order of arrival. Sorted here: asked to sort, SQLite walks the primary key instead."""
+    rows = connection.execute(select(OUTCOMES).where(*which)).mappings()
+    return sorted((_outcomes(row, tests) for row in rows), key=lambda part: part.arrival)
 
 
 def of_build(
@@ -144,7 +144,7 @@ def of_build(
     """Return what the build did in the variant so far; None when nothing came in yet."""
     c = OUTCOMES.c
     which = (c.project_id == project_id, c.build_seq == build_seq, c.variant_hash == variant_hash)
-    return next(iter(merged(list(_select(connection, tests, *which)))), None)
+    return next(iter(merged(_few(connection, tests, *which))), None)
 
 
 def of_tree(
@@ -153,12 +153,14 @@ def of_tree(
     """Return what every build of the identical tree did in the same variant and setting, in order of arrival."""
     c = OUTCOMES.c
     which = (c.project_id == project_id, c.variant_hash == variant_hash, c.tree == tree, c.setting == setting)
-    return merged(list(_select(connection, tests, *which)))
+    return merged(_few(connection, tests, *which))
 
 
 def of_variant(connection: Connection, project_id: int, variant_hash: str, *, tests: int) -> Iterable[Outcomes]:
     """Yield every upload of the variant in order of arrival, not merged."""
-    return _select(connection, tests, OUTCOMES.c.project_id == project_id, OUTCOMES.c.variant_hash == variant_hash)
+    which = (OUTCOMES.c.project_id == project_id, OUTCOMES.c.variant_hash == variant_hash)
+    for row in connection.execute(select(OUTCOMES).where(*which).order_by(OUTCOMES.c.arrival)).mappings():
+        yield _outcomes(row, tests)
 
 
 def newest_of_variant(

@@ -16,7 +16,7 @@ KEPT_MAPS = 10
 def newest(connection: Connection, project_id: int) -> int:
     """Return the number of the newest map; 0 when there is none."""
     query = select(func.coalesce(func.max(REACH_MAP.c.number), 0)).where(REACH_MAP.c.project_id == project_id)
-    return connection.execute(query).scalar_one()
+    return int(connection.execute(query).scalar_one())
 
 
 def add(connection: Connection, project_id: int, reach: ReachMap, *, tree: str | None, now: datetime) -> int:

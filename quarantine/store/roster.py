@@ -1,64 +1,105 @@
 """The roster of tests: which ordinal a test id has. Ordinals are dense, given out once and never taken back."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, select, update
 
 from quarantine.domain.report import Run
 from quarantine.store.tables import TEST
 
+Words = NDArray[np.uint64]
+Ordinals = NDArray[np.int64]
+
 _CHUNK = 500
+_INSERTED_AT_ONCE = 2_000
 _DIGEST_OF = attrgetter("digest")
 
 
+@dataclass(slots=True)
 class Roster:
     """Digest to ordinal for one project, kept in memory between builds.
 
-    The table only ever grows, so what is cached stays true; `refresh` reads what other processes added.
+    The table only ever grows, so what is cached stays true; `refresh` reads what other processes added. The digests are
+    columns, for a dictionary of them would take four times the memory.
+
+    Attributes:
+        _high, _low: the two halves of each digest, sorted by (high, low); shape (tests,).
+        _ordinals: the ordinal of each, in the same order.
     """
 
-    def __init__(self) -> None:
-        self._ordinals: dict[bytes, int] = {}
+    _high: Words = field(default_factory=lambda: np.zeros(0, np.uint64))
+    _low: Words = field(default_factory=lambda: np.zeros(0, np.uint64))
+    _ordinals: Ordinals = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self._ordinals)
 
     def refresh(self, connection: Connection, project_id: int, tests: int) -> None:
         """Read the tests that are not cached yet; `tests` is how many the project has."""
-        if len(self._ordinals) > tests:  # what was cached came from a transaction that was rolled back
-            self._ordinals.clear()
-        if len(self._ordinals) < tests:
+        if len(self) > tests:  # what was cached came from a transaction that was rolled back
+            self.forget()
+        if len(self) < tests:
             query = select(TEST.c.digest, TEST.c.ordinal).where(
-                TEST.c.project_id == project_id, TEST.c.ordinal >= len(self._ordinals)
+                TEST.c.project_id == project_id, TEST.c.ordinal >= len(self)
             )
-            self._ordinals.update({bytes(row.digest): row.ordinal for row in connection.execute(query)})
+            rows = connection.execute(query).all()
+            self._add([bytes(row.digest) for row in rows], np.array([row.ordinal for row in rows], np.int64))
 
     def forget(self) -> None:
         """Drop everything cached, as after a transaction that failed."""
-        self._ordinals.clear()
+        self._high = self._low = np.zeros(0, np.uint64)
+        self._ordinals = np.zeros(0, np.int64)
 
-    def find(self, digest: bytes) -> int | None:
-        """Return the ordinal; None for a test never seen."""
-        return self._ordinals.get(digest)
+    def find(self, digests: Sequence[bytes]) -> Ordinals:
+        """Return the ordinal of each digest, shape (len(digests),); -1 for a test never seen."""
+        if not len(self) or not digests:
+            return np.full(len(digests), -1, np.int64)
+        high, low = _halves(digests)
+        place = np.searchsorted(self._high, high)
+        last = len(self) - 1
+        while True:  # digests that share their first half follow each other
+            at = np.minimum(place, last)
+            same = (place <= last) & (self._high[at] == high)
+            further = same & (self._low[at] != low)
+            if not further.any():
+                return np.where(same, self._ordinals[at], -1)
+            place = place + further
+
+    def _add(self, digests: Sequence[bytes], ordinals: Ordinals) -> None:
+        high, low = _halves(digests)
+        high, low = np.concatenate([self._high, high]), np.concatenate([self._low, low])
+        order = np.lexsort((low, high))
+        self._high, self._low = high[order], low[order]
+        self._ordinals = np.concatenate([self._ordinals, ordinals])[order]
 
     def resolve(
         self, connection: Connection, project_id: int, runs: Sequence[Run], *, stream: str, build_seq: int
-    ) -> list[int]:
-        """Return the ordinal of each run's test, in order; tests never seen are added first."""
-        ordinals = self._ordinals
+    ) -> Ordinals:
+        """Return the ordinal of each run's test, shape (len(runs),); tests never seen are added first.
+
+        No two runs have the same digest.
+        """
         digests = list(map(_DIGEST_OF, runs))
-        try:
-            return list(map(ordinals.__getitem__, digests))
-        except KeyError:
-            new = {run.digest: run for run in runs if run.digest not in ordinals}
-            first = len(ordinals)
-            rows = [_row(project_id, first + place, run, stream, build_seq) for place, run in enumerate(new.values())]
-            for start in range(0, len(rows), 5000):
-                connection.execute(TEST.insert(), rows[start : start + 5000])
-            ordinals.update({digest: first + place for place, digest in enumerate(new)})
-        return list(map(ordinals.__getitem__, digests))
+        found = self.find(digests)
+        new = np.flatnonzero(found < 0)
+        if len(new):
+            found[new] = np.arange(len(self), len(self) + len(new))
+            for start in range(0, len(new), _INSERTED_AT_ONCE):
+                some = new[start : start + _INSERTED_AT_ONCE].tolist()
+                rows = [_row(project_id, int(found[place]), runs[place], stream, build_seq) for place in some]
+                connection.execute(TEST.insert(), rows)
+            self._add([digests[place] for place in new.tolist()], found[new])
+        return found
+
+
+def _halves(digests: Sequence[bytes]) -> tuple[Words, Words]:
+    words = np.frombuffer(b"".join(digests), ">u8").reshape(-1, 2).astype(np.uint64)
+    return words[:, 0].copy(), words[:, 1].copy()
 
 
 def _row(project_id: int, ordinal: int, run: Run, stream: str, build_seq: int) -> dict[str, object]:
@@ -67,12 +108,12 @@ def _row(project_id: int, ordinal: int, run: Run, stream: str, build_seq: int) -
         "ordinal": ordinal,
         "digest": run.digest,
         "stream": stream,
-        "suite": list(run.test.suite),
-        "classname": run.test.classname,
-        "name": run.test.name,
-        "file": run.file,
-        "line": run.line,
-        "unique_id": run.unique,
+        "suite": list(run.origin.suite),
+        "classname": run.origin.classname,
+        "name": run.name,
+        "file": run.origin.file,
+        "line": run.origin.line,
+        "unique_id": run.origin.unique,
         "stable_id": True,
         "first_build": build_seq,
     }

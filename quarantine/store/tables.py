@@ -138,9 +138,9 @@ class Build(SQLModel, table=True):
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
         _of_project(),
         UniqueConstraint("project_id", "key"),
-        Index(None, "project_id", "tree"),
+        Index(None, "project_id", "tree", "lane"),
         Index(None, "project_id", "lane", "seq"),
-        Index(None, "project_id", "commit"),
+        Index(None, "project_id", "commit", "lane"),
         Index(None, "project_id", "received_at"),
         _one_of("kind", "run", "rerun"),
         _one_of("lane", "trunk", "review", "agent"),

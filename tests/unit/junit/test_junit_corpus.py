@@ -63,7 +63,7 @@ def test_no_rejected_report_loses_the_others(recorded: Path) -> None:
     upload = read_together([document(recorded, row) for row in everything])
     statuses = {reading.name: reading.status for reading in upload.readings}
     assert statuses == {row["path"]: STATUSES.get(row["expect"], "rejected") for row in everything}
-    assert len({(run.digest, run.variant) for run in upload.runs}) == len(upload.runs)
+    assert len({(run.digest, run.origin.variant) for run in upload.runs}) == len(upload.runs)
 
 
 def test_the_digest_of_every_run_is_that_of_its_test(recorded: Path) -> None:
@@ -82,7 +82,7 @@ def test_the_surefire_pair_is_one_build(recorded: Path) -> None:
     expected = Counts(tests=15, passed=8, failed=2, error=1, skipped=2, flaky=2)
     assert counts(forward.runs, forward.events) == counts(backward.runs, backward.events) == expected
     assert {run.test.name for run in forward.runs if run.is_flaky} == {"flakyThenPasses", "flakyError"}
-    assert {run.test.name for run in forward.runs if not run.unique} == {"rep"}
+    assert {run.test.name for run in forward.runs if not run.origin.unique} == {"rep"}
 
 
 def test_playwright_projects_are_variants_and_no_duplicates(recorded: Path) -> None:
@@ -90,5 +90,5 @@ def test_playwright_projects_are_variants_and_no_duplicates(recorded: Path) -> N
     runs = read_one(Document(path.name, path.read_bytes())).runs
     assert len(runs) == 93
     assert len({run.digest for run in runs}) == 31
-    assert all(run.unique for run in runs)
-    assert {run.variant for run in runs} == {(("project", name),) for name in ("chromium", "firefox", "webkit")}
+    assert all(run.origin.unique for run in runs)
+    assert {run.origin.variant for run in runs} == {(("project", name),) for name in ("chromium", "firefox", "webkit")}

@@ -175,14 +175,14 @@ DIALECTS: dict[str, tuple[str, Named]] = {
 def test_names_and_variant(read: Read, dialect: str) -> None:
     xml, (suite, classname, name, variant) = DIALECTS[dialect]
     (run,) = read(xml).runs
-    assert (run.test, run.variant) == (TestName(suite, classname, name), variant)
+    assert (run.test, run.origin.variant) == (TestName(suite, classname, name), variant)
     assert run.digest == test_digest("", run.test)
 
 
 def test_what_was_cleaned_is_kept_as_reported(read: Read) -> None:
     (run,) = read(DIALECTS["playwright"][0]).runs
-    assert run.raw == TestName(("a.spec.js",), "a.spec.js", "[chromium] group \u203a t")
-    assert read(DIALECTS["robot"][0]).runs[0].raw is None
+    assert run.origin.raw == TestName(("a.spec.js",), "a.spec.js", "[chromium] group \u203a t")
+    assert read(DIALECTS["robot"][0]).runs[0].origin.raw is None
 
 
 def test_an_id_attribute_is_never_believed(read: Read) -> None:
@@ -255,7 +255,7 @@ def test_long_names_with_one_prefix_do_not_collide(read: Read) -> None:
 )
 def test_a_file_is_text_to_show(read: Read, reported: str, shown: str) -> None:
     run = read(f'<testsuite name="s"><testcase name="t" file="{reported}" line="12"/></testsuite>').runs[0]
-    assert (run.file, run.line) == (shown, 12)
+    assert (run.origin.file, run.origin.line) == (shown, 12)
 
 
 @pytest.mark.parametrize("prefix", ['xmlns="http://x"', 'xmlns:j="http://x"'])

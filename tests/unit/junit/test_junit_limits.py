@@ -187,7 +187,7 @@ def test_recorded_hostile_files(recorded: Path, name: str, code: str | None, tes
 def test_distinct_hostile_names_stay_distinct(recorded: Path, name: str) -> None:
     path = recorded / "hostile" / f"{name}.xml"
     upload = read_one(Document(path.name, path.read_bytes()))
-    assert all(run.unique for run in upload.runs)
+    assert all(run.origin.unique for run in upload.runs)
     assert len({run.digest for run in upload.runs}) == len(upload.runs)
 
 

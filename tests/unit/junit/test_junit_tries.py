@@ -65,7 +65,7 @@ def spelt(upload: Upload) -> str:
     """Return the tries of the run named t as letters, with a bang when the id is not unique."""
     run = next(run for run in upload.runs if run.test.name == "t")
     letters = {"passed": "P", "failed": "F", "errored": "E", "skipped": "S"}
-    return "".join(letters[result.outcome] for result in run.results) + ("" if run.unique else "!")
+    return "".join(letters[result.outcome] for result in run.results) + ("" if run.origin.unique else "!")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_projects_are_not_tries(read: Read) -> None:
         return f'<testsuite name="c" hostname="{name}">{record}</testsuite>'
 
     upload = read(f'<testsuites id="" name="">{project("chromium", F)}{project("firefox", P)}</testsuites>')
-    assert [(run.variant[0][1], run.outcome, run.unique) for run in upload.runs] == [
+    assert [(run.origin.variant[0][1], run.outcome, run.origin.unique) for run in upload.runs] == [
         ("chromium", "failed", True),
         ("firefox", "passed", True),
     ]
@@ -166,7 +166,7 @@ def test_projects_are_not_tries(read: Read) -> None:
 def test_the_same_bytes_twice_are_read_once(read: Read) -> None:
     """An artifact that is collected twice is no second run."""
     upload = read(unknown("Po"), unknown("Po"))
-    assert [run.unique for run in upload.runs] == [True, True]
+    assert [run.origin.unique for run in upload.runs] == [True, True]
     assert [problem.code for problem in upload.readings[1].problems] == ["same-document"]
 
 
@@ -179,4 +179,4 @@ def test_the_order_of_documents_changes_nothing(files: list[tuple[Callable[[str]
     documents = [Document(str(number), write(records).encode()) for number, (write, records) in enumerate(files)]
     uploads = [read_together(order) for order in permutations(documents)]
     assert len({frozenset(upload.runs) for upload in uploads}) == 1
-    assert all(len({(run.digest, run.variant) for run in upload.runs}) == len(upload.runs) for upload in uploads)
+    assert all(len({(run.digest, run.origin.variant) for run in upload.runs}) == len(upload.runs) for upload in uploads)

@@ -1,0 +1,106 @@
+"""`quarantine reach`: which files each test reaches."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from quarantine.cli.options import json_option, print_json
+from quarantine.cli.remote import on_daemon, put_lines, target_of
+
+
+@click.group()
+def command() -> None:
+    """Tell the daemon which files each test reaches.
+
+    With reach maps, outcomes of reviews and agents speak about trunk where the change cannot touch the test. Without
+    them a test reaches everything. Needs a token of the trunk lane.
+    """
+
+
+@command.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--root",
+    default=".",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The tree it was recorded on [default: here].",
+)
+@click.option("--leave-out", multiple=True, type=click.Path(path_type=Path), help="No part of that tree; repeatable.")
+@json_option
+@on_daemon
+def add(
+    file: Path,
+    root: Path,
+    leave_out: tuple[Path, ...],
+    url: str | None,
+    project: str,
+    token: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Send the reach that FILE holds: a coverage.py data file with contexts, or JSON lines.
+
+    Record the contexts with `pytest --cov --cov-context=test`. A JSON line is {"test": "...", "files": ["...", ...]},
+    which is what the dependency query of a build tool can print.
+    """
+    from quarantine.client.tree import read_tree
+
+    target = target_of(url, project, token)
+    with file.open("rb") as opened:
+        is_coverage = opened.read(16).startswith(b"SQLite format 3")
+    tree = read_tree(root, leave_out=[file, *leave_out])
+    lines: Iterable[bytes]
+    if is_coverage:
+        from quarantine.client.reach_map import reach_of_coverage, to_json_lines
+
+        reading = reach_of_coverage(file, tree)
+        for remark in reading.remarks:
+            sys.stderr.write(f"quarantine: {remark}\n")
+        lines = (line.encode() for line in to_json_lines(reading))
+    else:
+        lines = _lines(file)
+    told = put_lines(target, f"reach?tree={tree.hash}", lines)
+    if as_json:
+        print_json(told)
+        return
+    click.echo(f"Map {told['map']}: {told['tests']} tests reach {told['columns']} parts of files.")
+    if told["matched"] < told["tests"]:
+        few = ", ".join(told["unknown"])
+        click.echo(f"{told['tests'] - told['matched']} of them are in no report so far, such as {few}.")
+    if told["unstable"]:
+        few = ", ".join(told["unstable"][:5])
+        click.echo(
+            f"{len(told['unstable'])} names are another test in each process and can never be quarantined: {few}."
+        )
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        yield from opened
+
+
+@command.command()
+@click.option(
+    "--root",
+    default=".",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A clone that has the commit [default: here].",
+)
+@click.option("--commit", default="HEAD", show_default=True, help="The trunk commit.")
+@on_daemon
+def manifest(root: Path, commit: str, url: str | None, project: str, token: str | None) -> None:
+    """Send the part hashes of a trunk commit, so that fingerprints are finer than the tree.
+
+    Builds whose base is that commit name it with `quarantine report --manifest`.
+    """
+    import json
+
+    from quarantine.client.manifest import manifest_of_commit
+
+    target = target_of(url, project, token)
+    found = manifest_of_commit(root, commit)
+    lines = (json.dumps(part, separators=(",", ":")).encode() + b"\n" for part in found.parts)
+    told = put_lines(target, f"manifests/{found.id}", lines, method="PUT")
+    click.echo(f"Manifest {told['manifest'][:12]}: {told['parts']} parts.")
