@@ -9,6 +9,7 @@ from quarantine.web.api import Api
 from quarantine.web.auth import Gatekeeper
 from quarantine.web.headers import SafeHeaders
 from quarantine.web.pages import Pages
+from quarantine.web.reach import ReachApi
 from quarantine.web.refusals import Refusals
 from quarantine.web.snapshots import Snapshots
 
@@ -23,8 +24,9 @@ def create_web(app: App, *, open_lane: Lane | None = None) -> Starlette:
     """
     gatekeeper = Gatekeeper(app, is_open=open_lane is not None, open_lane=open_lane)
     pages = Pages(app, gatekeeper)
+    api = [*Api(app, gatekeeper, Snapshots(app)).routes(), *ReachApi(app, gatekeeper).routes()]
     return Starlette(
-        routes=[*Api(app, gatekeeper, Snapshots(app)).routes(), *pages.routes()],
+        routes=[*api, *pages.routes()],
         middleware=[Middleware(SafeHeaders)],
         exception_handlers=Refusals(pages.renderer).handlers(),
     )
