@@ -53,3 +53,11 @@ def shell_bearer() -> "Bearer":
 def print_json(value: Any) -> None:
     """Print JSON for programs: keys as they are, one document."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def variant_of(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Return KEY=VALUE words as a mapping; raises a usage error for a word without `=`."""
+    for pair in pairs:
+        if "=" not in pair:
+            raise click.BadParameter(f"{pair!r} is not KEY=VALUE.", param_hint="--variant")
+    return dict(pair.split("=", 1) for pair in pairs)

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from quarantine.cli.is_gating import variant_of
-from quarantine.cli.options import json_option, print_json
+from quarantine.cli.options import json_option, print_json, variant_of
 from quarantine.cli.remote import on_daemon, target_of
 
 

@@ -5,13 +5,12 @@ moment the daemon last confirmed it; after that every test gates. Trouble with t
 never raised.
 """
 
+from __future__ import annotations
+
 import json
-import os
 import sys
 import threading
-from collections.abc import Mapping
 from time import monotonic
-from typing import Any
 
 from quarantine.client.errors import ClientConfigurationError
 from quarantine.client.instants import Seconds, wall_s
@@ -19,6 +18,12 @@ from quarantine.client.snapshot import Snapshot, SnapshotCache, read_answer, var
 from quarantine.client.target import Target
 
 __all__ = ["GatingSet", "is_gating"]
+
+TYPE_CHECKING = False  # as in the package: importing `typing` is a good part of what a question costs
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from typing import Any
 
 NO_NAMES: frozenset[str] = frozenset()
 MAX_WAIT_S = 600.0
@@ -86,7 +91,7 @@ class GatingSet:
         self._standing = _Standing(None, due=float("-inf"), expires=float("-inf"))
 
     @classmethod
-    def from_environment(cls) -> "GatingSet":
+    def from_environment(cls) -> GatingSet:
         """Return the gating set that QUARANTINE_URL, QUARANTINE_PROJECT and QUARANTINE_TOKEN name.
 
         Raises:

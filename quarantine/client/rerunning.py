@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,8 +122,8 @@ def _made(wanted: Rerun, tree: Path, python: str, patterns: Sequence[str], timeo
     found = read_tree(tree).hash
     if found != wanted.tree:
         sentence = (
-            f"Commit {wanted.commit[:12]} alone does not give the tree that ran ({wanted.tree[:12]}): the build had other "
-            "files too, such as generated or uncommitted ones."
+            f"Commit {wanted.commit[:12]} alone does not give the tree that ran ({wanted.tree[:12]}): "
+            "the build had other files too, such as generated or uncommitted ones."
         )
         return Outcome(made=False, sentence=sentence, build_part={}, reports=())
     before = {path: path.stat().st_mtime_ns for path in _matching(tree, patterns)}
@@ -182,10 +182,8 @@ def _run(command: str, tree: Path, timeout_s: float, scripts: Path) -> int | Non
 
 def _kill_group(process: "subprocess.Popen[bytes]") -> None:
     """Kill whatever the command left running."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     process.wait()
 
 

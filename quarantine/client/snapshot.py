@@ -1,16 +1,23 @@
-"""The daemon's answer about a project's gating set, and its copy on disk."""
+"""The daemon's answer about a project's gating set, and its copy on disk.
 
-import hashlib
+Paths are text here: pathlib is a good part of what a question in a shell costs.
+"""
+
+from __future__ import annotations
+
 import json
 import os
-import tempfile
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
-
-from quarantine.client.target import Target
+from urllib.parse import quote
+from zlib import crc32
 
 __all__ = ["Snapshot", "SnapshotCache", "read_answer", "variant_hash"]
+
+TYPE_CHECKING = False  # as in the package: importing `typing` is a good part of what a question costs
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from quarantine.client.target import Target
 
 ANSWER_SCHEMA = 1
 CACHE_SCHEMA = 1
@@ -20,10 +27,11 @@ FUTURE_TOLERANCE_S = 5.0
 _PRIVATE_FOLDER = 0o700
 _WRITABLE_BY_OTHERS = 0o022
 _MAX_CACHE_BYTES = 64 * 1024 * 1024
+_NAME_CHARACTERS = 150
 _MODES = ("observe", "enforce")
 
 
-class Snapshot(NamedTuple):
+class Snapshot:
     """One gating set as the daemon stated it.
 
     Attributes:
@@ -34,15 +42,28 @@ class Snapshot(NamedTuple):
         by_variant: per name, the hashes of the variants in which it does not gate.
     """
 
-    name: str
-    max_age_s: float
-    refresh_s: float
-    never: frozenset[str]
-    by_variant: dict[str, frozenset[str]]
+    __slots__ = ("by_variant", "max_age_s", "name", "never", "refresh_s")
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        max_age_s: float,
+        refresh_s: float,
+        never: frozenset[str],
+        by_variant: dict[str, frozenset[str]],
+    ) -> None:
+        self.name = name
+        self.max_age_s = max_age_s
+        self.refresh_s = refresh_s
+        self.never = never
+        self.by_variant = by_variant
 
 
 def variant_hash(keys: Mapping[str, str]) -> str:
     """Return 16 hexadecimal digits that name a variant, equal to what the daemon computes for the same pairs."""
+    import hashlib  # noqa: PLC0415 - it loads OpenSSL, and most questions name no variant
+
     canonical = json.dumps(dict(keys), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -81,8 +102,11 @@ class SnapshotCache:
 
     def __init__(self, target: Target, folder: str | os.PathLike[str] | None = None) -> None:
         self.target = target
-        digest = hashlib.sha256(f"{target.url}\n{target.project}".encode()).hexdigest()[:32]
-        self.path = _folder(folder) / f"gating-{digest}.json"
+        key = f"{target.url} {target.project}"
+        name = f"gating-{quote(key, safe='')[:_NAME_CHARACTERS]}-{crc32(key.encode()):08x}.json"
+        self.path = os.path.join(
+            _folder(folder), name
+        )  # whose file it is, the record inside says; the name only tells them apart
 
     def load(self, now_s: float) -> tuple[dict[str, Any], float] | None:
         """Return the answer and when it was confirmed, in seconds since 1970.
@@ -117,21 +141,23 @@ class SnapshotCache:
             return
 
 
-def _write_private(path: Path, content: bytes) -> None:
+def _write_private(path: str, content: bytes) -> None:
     """Replace a file in one step by one that only this user can read or write; raises OSError."""
-    path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # made with mode 0600
-    temporary = Path(name)
+    import tempfile  # noqa: PLC0415 - a new answer is rare, a question is not
+
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=_PRIVATE_FOLDER, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # made with mode 0600
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
-        temporary.replace(path)
+        os.replace(temporary, path)
     except OSError:
-        temporary.unlink()
+        os.unlink(temporary)
         raise
 
 
-def _read_private(path: Path) -> bytes:
+def _read_private(path: str) -> bytes:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as stream:
         status = os.fstat(stream.fileno())
@@ -142,11 +168,11 @@ def _read_private(path: Path) -> bytes:
         return stream.read(_MAX_CACHE_BYTES)
 
 
-def _folder(folder: str | os.PathLike[str] | None) -> Path:
+def _folder(folder: str | os.PathLike[str] | None) -> str:
     if folder is not None:
-        return Path(folder)
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path("~/.cache").expanduser()) / "quarantine"
+        return os.fspath(folder)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(home, "quarantine")
 
 
 def _seconds(record: dict[str, Any], field: str, *, least: float) -> float:

@@ -2,9 +2,7 @@
 
 import contextlib
 import http.client
-import ssl
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from quarantine.client.instants import monotonic_s
 from quarantine.client.target import Target
@@ -17,7 +15,7 @@ class Unreachable(Exception):
     """No complete HTTP answer came; the text says what happened instead."""
 
 
-class Reply(NamedTuple):
+class Reply:
     """What the daemon answered.
 
     Attributes:
@@ -26,9 +24,12 @@ class Reply(NamedTuple):
         body: at most `MAX_ANSWER_BYTES` bytes.
     """
 
-    status: int
-    headers: dict[str, str]
-    body: bytes
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
 
 
 def exchange(
@@ -68,6 +69,8 @@ def exchange(
 
 def _connection(target: Target, timeout_s: float) -> http.client.HTTPConnection:
     if target.scheme == "https":
+        import ssl  # noqa: PLC0415 - only https needs a context
+
         context = ssl.create_default_context()
         return http.client.HTTPSConnection(target.host, target.port, timeout=timeout_s, context=context)
     return http.client.HTTPConnection(target.host, target.port, timeout=timeout_s)
