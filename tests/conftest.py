@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from quarantine.bootstrap import build_app
@@ -15,6 +16,9 @@ from tests.databases import Postgres, SqliteFiles
 from tests.world import START, World
 
 KINDS = ("sqlite", "postgresql")
+
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("same")  # the same examples in each run: a test that fails, fails again
 
 
 @pytest.fixture(scope="session")

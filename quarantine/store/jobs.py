@@ -4,10 +4,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from quarantine.store.sql import insert_new
+from quarantine.store.sql import insert_if_new
 from quarantine.store.tables import JOB_RUN
 
 
 def claim(connection: Connection, job: str, period: str, now: datetime) -> bool:
     """Claim a period of a job; return False when somebody has it already."""
-    return insert_new(connection, JOB_RUN, [{"job": job, "period": period, "claimed_at": now}]) == 1
+    return insert_if_new(connection, JOB_RUN, {"job": job, "period": period, "claimed_at": now})

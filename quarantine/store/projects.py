@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, select, update
 
 from quarantine.domain.outcome import Mode
 from quarantine.errors import Conflict, NotFound
-from quarantine.store.sql import insert_new
+from quarantine.store.sql import insert_if_new
 from quarantine.store.tables import PROJECT
 
 
@@ -46,7 +46,7 @@ def create(connection: Connection, slug: str, now: datetime) -> Project:
         "uploads": 0,
         "gating_version": 0,
     }
-    if not insert_new(connection, PROJECT, [row]):
+    if not insert_if_new(connection, PROJECT, row):
         raise Conflict(f"There is already a project {slug!r}.", mend="Choose another name, or use the one there is.")
     return by_slug(connection, slug)
 

@@ -9,12 +9,18 @@ from sqlalchemy.dialects import postgresql, sqlite
 Row = Mapping[str, Any]
 
 
-def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> int:
-    """Insert the rows none of whose unique keys is there yet, leave the others as they are; return how many are new."""
-    if not rows:
-        return 0
+def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert the rows none of whose unique keys is there yet, and leave the others as they are."""
+    if rows:
+        insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+        connection.execute(insert(table).on_conflict_do_nothing(), [dict(row) for row in rows])
+
+
+def insert_if_new(connection: Connection, table: Table, row: Row) -> bool:
+    """Insert one row unless one of its unique keys is there already; return whether it was inserted."""
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    return connection.execute(insert(table).on_conflict_do_nothing(), [dict(row) for row in rows]).rowcount
+    statement = insert(table).values(dict(row)).on_conflict_do_nothing()
+    return connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount == 1
 
 
 def upsert(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
