@@ -41,7 +41,8 @@ def pack_mask(mask: Mask) -> bytes:
 
 def unpack_mask(data: bytes, tests: int) -> Mask:
     """Return the mask over exactly `tests` ordinals; those it was written without are False."""
-    return np.unpackbits(np.frombuffer(zlib.decompress(data), np.uint8), count=tests).astype(np.bool_)
+    bits = np.unpackbits(np.frombuffer(zlib.decompress(data), np.uint8))[:tests].astype(np.bool_)
+    return np.pad(bits, (0, tests - len(bits)))  # told the count, unpackbits leaves it uninitialised for no bits at all
 
 
 def first(codes: Codes) -> Codes:
