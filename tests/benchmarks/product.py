@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import insert, update
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -23,7 +22,6 @@ from quarantine.domain.identity import variant_hash, variant_keys
 from quarantine.domain.outcome import Lane
 from quarantine.services import decisions
 from quarantine.services.access import of_shell
-from quarantine.services.app import App
 from quarantine.store import outcomes
 from quarantine.store.engine import writing
 from quarantine.store.tables import BUILD, OUTCOMES, PROJECT
@@ -43,14 +41,14 @@ class Product:
 
     def __init__(self, folder: Path) -> None:
         self.clock = FrozenClock(START)
-        self.app: App = build_app(
+        self.app = build_app(
             Settings.model_validate({"database": f"sqlite:///{folder / 'bench.db'}"}), clock=self.clock, migrate=True
         )
         decisions.create_project(self.app, SLUG, bearer=OWNER)
         self.token = decisions.create_token(
             self.app, SLUG, scope="report", lane="trunk", change=None, label="", lifetime=None, bearer=OWNER
         )
-        self.web: Starlette = create_web(self.app)
+        self.web = create_web(self.app)
         self.gatekeeper = Gatekeeper(self.app)
         self.web.router.routes.insert(0, Route("/v1/projects/{project}/empty", self._empty))
         self.loop = asyncio.new_event_loop()

@@ -2,7 +2,10 @@
 
 from xml.parsers import expat
 
-HEAD = b'<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="pytest tests"><testsuite name="pytest" tests="%d" time="12.3">'
+HEAD = (
+    b'<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="pytest tests">'
+    b'<testsuite name="pytest" tests="%d" time="12.3">'
+)
 
 
 def case(number: int, *, failed: bool = False, tag: str = "") -> str:
@@ -13,7 +16,8 @@ def case(number: int, *, failed: bool = False, tag: str = "") -> str:
     if not failed:
         return f"{opening} />"
     trace = "\n".join(f"    line {line} of the traceback: total = price * (1 - rate)" for line in range(12))
-    return f'{opening}><failure message="AssertionError: assert 20.00 == 19.97">{trace}\nE   assert 20.00 == 19.97</failure></testcase>'
+    failure = f'<failure message="AssertionError: assert 20.00 == 19.97">{trace}\nE   assert 20.00 == 19.97</failure>'
+    return f"{opening}>{failure}</testcase>"
 
 
 def report(cases: int, *, failing: frozenset[int] = frozenset()) -> bytes:
