@@ -31,6 +31,7 @@ class Snapshot:
     Attributes:
         id: names the content; the same content has the same id.
         version: the project's counter of changes to the gating set.
+        answers: what is said about one test, as JSON, by whether it gates.
         would_have_been: what `not_gating` would be if the project enforced; the same as it when it does.
     """
 
@@ -41,6 +42,7 @@ class Snapshot:
     taken_at: datetime
     not_gating: NotGating
     would_have_been: NotGating
+    answers: dict[bool, bytes]
 
     def to_json(self) -> dict[str, Any]:
         """Return the wire form, schema 1."""
@@ -70,15 +72,21 @@ def take_snapshot(app: App, slug: str) -> Snapshot:
         would_have_been = _not_gating(connection, project.id)
     not_gating = would_have_been if project.mode is Mode.ENFORCE else {}
     content = json.dumps([project.slug, project.mode, not_gating], sort_keys=True)
+    snapshot = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return Snapshot(
         project.slug,
-        hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        snapshot,
         project.gating_version,
         project.mode,
         app.clock(),
         not_gating,
         would_have_been,
+        {gates: _answer(gates, snapshot, project.mode) for gates in (True, False)},
     )
+
+
+def _answer(gates: bool, snapshot: str, mode: Mode) -> bytes:  # noqa: FBT001 - the key of the table
+    return json.dumps({"gating": gates, "snapshot": snapshot, "mode": mode.value}).encode()
 
 
 def version(app: App, slug: str) -> int | None:

@@ -23,9 +23,12 @@ class Snapshots:
     async def current(self, slug: str) -> Snapshot:
         """Return the project's snapshot; raises NotFound."""
         held = self._held.get(slug)
-        if held is not None and time.monotonic() < held[0]:
-            return held[1]
-        return await run_in_threadpool(self._renew, slug, held[1] if held else None)
+        return self.held(slug) or await run_in_threadpool(self._renew, slug, held[1] if held else None)
+
+    def held(self, slug: str) -> Snapshot | None:
+        """Return the snapshot in memory; None when it has to be looked for or checked."""
+        held = self._held.get(slug)
+        return held[1] if held is not None and time.monotonic() < held[0] else None
 
     def _renew(self, slug: str, held: Snapshot | None) -> Snapshot:
         if held is None or version(self.app, slug) != held.version:
