@@ -47,8 +47,6 @@ async def multipart(request: Request) -> AsyncIterator[FormData]:
     except HTTPException as error:
         raise BadInput(f"The multipart body cannot be read: {error.detail.rstrip('.')}.", mend=_AGAIN) from error
     try:
-        if not body.has_end:
-            raise BadInput("The multipart body breaks off before its last boundary.", mend=_AGAIN)
         yield form
     finally:
         await form.close()
@@ -59,7 +57,10 @@ def _too_large() -> str:
 
 
 class _Body:
-    """A body as it arrives: bounded, and known by its last bytes to be whole."""
+    """A body as it arrives: bounded, and known by its last bytes to be whole.
+
+    The parser takes a part that breaks off for no part at all, so a report would be missing without a word.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -67,19 +68,17 @@ class _Body:
         self._tail = b""
 
     async def receive(self) -> Message:
-        """Return the next message; raises TooLarge."""
+        """Return the next message; raises TooLarge, and BadInput when it is the last one and no boundary ends it."""
         message = await self._receive()
         chunk = message.get("body", b"")
         self._read += len(chunk)
         self._tail = (self._tail + chunk)[-16:]
         if self._read > MAX_UPLOAD_BYTES:
             raise TooLarge(_too_large(), mend=_SPLIT)
+        is_last = message["type"] == "http.request" and not message.get("more_body", False)
+        if is_last and not self._tail.rstrip().endswith(b"--"):
+            raise BadInput("The multipart body breaks off before its last boundary.", mend=_AGAIN)
         return message
-
-    @property
-    def has_end(self) -> bool:
-        """Whether the body ends as multipart does: its parser takes a part that breaks off for no part at all."""
-        return self._tail.rstrip().endswith(b"--")
 
 
 async def upload_of(form: FormData) -> Upload:
