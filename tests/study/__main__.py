@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from quarantine.client.coverage_data import phase_of, read_lines
 from quarantine.client.parts import file_parts
 from quarantine.client.reach_map import reach_of_coverage, to_json_lines
 from quarantine.client.tree import read_tree
@@ -34,6 +35,7 @@ class Trial:
         path, line, in_body, edit: where it is and what it is.
         broke: how many tests passed without it and did not pass with it.
         missed: those of them that the map says it cannot touch.
+        missed_by_lines: how many of them no line of the mutant's file ran in: what a plain coverage map would miss.
         untouched: the share of tests that the map says it cannot touch.
     """
 
@@ -43,6 +45,7 @@ class Trial:
     edit: str
     broke: int
     missed: list[str]
+    missed_by_lines: int
     untouched: float
 
 
@@ -69,9 +72,10 @@ def study(workshop: Workshop, count: int) -> dict[str, Any]:
     options = ["--cov", "--cov-context=test", "--cov-report=", f"--cov-config={_coverage_settings(workshop)}"]
     passed = _passed(workshop.outcomes(*options))
     reading = reach_of_coverage(workshop.coverage_file, read_tree(workshop.root))
+    users = _users(workshop)
     reach = read_json_lines(to_json_lines(reading))
     passed &= _passed(workshop.outcomes())  # a test that does not pass twice says nothing about mutants
-    trials = [_trial(workshop, reach, passed, mutant) for mutant in mutants_of(workshop.sources(), count, SEED)]
+    trials = [_trial(workshop, reach, passed, mutant, users) for mutant in mutants_of(workshop.sources(), count, SEED)]
     return {
         "version": workshop.subject.version,
         "tests": len(passed),
@@ -93,7 +97,19 @@ def _passed(outcomes: dict[str, str]) -> set[str]:
     return {test for test, outcome in outcomes.items() if outcome == "passed"}
 
 
-def _trial(workshop: Workshop, reach: ReachMap, passed: set[str], mutant: Mutant) -> Trial:
+def _users(workshop: Workshop) -> dict[str, set[str]]:
+    """Return, per file of the package, the tests in whose own contexts any line of it ran."""
+    users: dict[str, set[str]] = {path: set() for path in workshop.sources()}
+    for context, files in read_lines(workshop.coverage_file).items():
+        phase = phase_of(context)
+        for recorded in files if phase else ():
+            path = Path(recorded).relative_to(workshop.root).as_posix()
+            if phase and path in users:
+                users[path].add(phase.test)
+    return users
+
+
+def _trial(workshop: Workshop, reach: ReachMap, passed: set[str], mutant: Mutant, users: dict[str, set[str]]) -> Trial:
     file = workshop.root / mutant.path
     original = file.read_bytes()
     before = {part[:2]: part.hash for part in file_parts(mutant.path, original)}
@@ -112,6 +128,7 @@ def _trial(workshop: Workshop, reach: ReachMap, passed: set[str], mutant: Mutant
         mutant.edit,
         len(broke),
         sorted(broke - in_reach),
+        len(broke - users[mutant.path]),
         1.0 - len(in_reach & passed) / len(passed),
     )
     sys.stderr.write(
@@ -122,8 +139,9 @@ def _trial(workshop: Workshop, reach: ReachMap, passed: set[str], mutant: Mutant
 
 def table(studied: dict[str, dict[str, Any]]) -> str:
     """Return the figures as a Markdown table."""
-    rows = ["| project | tests | mutants | killed | tests broken | of them out of reach | mean share untouched |\n"]
-    rows.append("| --- | --- | --- | --- | --- | --- | --- |\n")
+    heads = ["project", "tests", "mutants", "killed", "tests broken", "of them out of reach"]
+    heads += ["out of a plain coverage map", "untouched"]
+    rows = [f"| {' | '.join(heads)} |\n", f"| {' | '.join(['---'] * len(heads))} |\n"]
     for name, one in studied.items():
         trials = one["trials"]
         shares = [
@@ -133,7 +151,7 @@ def table(studied: dict[str, dict[str, Any]]) -> str:
         rows.append(
             f"| {name} {one['version']} | {one['tests']} | {len(trials)}"
             f" | {sum(trial['broke'] > 0 for trial in trials)} | {sum(trial['broke'] for trial in trials)}"
-            f" | {sum(len(trial['missed']) for trial in trials)}"
+            f" | {sum(len(trial['missed']) for trial in trials)} | {sum(trial['missed_by_lines'] for trial in trials)}"
             f" | {shares[0]:.0%} in bodies, {shares[1]:.0%} at module level |\n"
         )
     return "".join(rows)
