@@ -51,7 +51,6 @@ def ingest() -> Iterator[Figure]:
         yield Figure(
             "ingest-5000-cases",
             mine / bare,
-            4.0,
             "times bare expat",
             f"{mine * 1e3:.0f} ms against {bare * 1e3:.1f} ms",
         )
@@ -59,7 +58,7 @@ def ingest() -> Iterator[Figure]:
         large = report(CASES * 10)
         made.upload(large)
         grown = ratio(lambda: made.upload(large), lambda: made.upload(few), rounds=7)
-        yield Figure("ingest-10-times-the-tests", grown, 11.0, "times 5,000 cases")
+        yield Figure("ingest-10-times-the-tests", grown, "times 5,000 cases")
 
 
 @part
@@ -77,7 +76,7 @@ def history() -> Iterator[Figure]:
 
         pairs = [(next_upload(old), next_upload(young)) for _ in range(25)][3:]
         value = statistics.median(one for one, _ in pairs) / statistics.median(other for _, other in pairs)
-        yield Figure("ingest-at-100000-builds", value, 1.2, "times at 1,000 builds")
+        yield Figure("ingest-at-100000-builds", value, "times at 1,000 builds")
 
 
 @part
@@ -86,7 +85,7 @@ def memory() -> Iterator[Figure]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks.memory"], cwd=ROOT, check=True, capture_output=True, text=True
     )
-    yield Figure("memory-200000-cases", float(done.stdout), 100.0, "MiB above baseline")
+    yield Figure("memory-200000-cases", float(done.stdout), "MiB above baseline")
 
 
 @part
@@ -108,7 +107,7 @@ def gate() -> Iterator[Figure]:
         return work
 
     value = ratio(many(gating_set.is_gating), many(plain), rounds=15)
-    yield Figure("client-is-gating", value, 3.0, "times a frozenset look-up")
+    yield Figure("client-is-gating", value, "times a frozenset look-up")
     with product() as made:
         made.upload(report(100))
 
@@ -121,7 +120,7 @@ def gate() -> Iterator[Figure]:
 
         test = "tests.billing.pkg0.test_module_1::test_discount_is_applied_21[0-customer]"
         value = ratio(requests(f"/v1/projects/{SLUG}/gating/{test}"), requests(f"/v1/projects/{SLUG}/empty"), rounds=21)
-        yield Figure("http-is-gating", value, 1.18, "times an empty route")
+        yield Figure("http-is-gating", value, "times an empty route")
 
 
 def _snapshot_of(names: frozenset[str]) -> GatingSet:
@@ -148,14 +147,14 @@ def start() -> Iterator[Figure]:
     bare = run(sys.executable, "-c", "pass")
     script = str(Path(sys.executable).with_name("quarantine"))
     ask = ("is-gating", "t", "--url", "http://127.0.0.1:9", "--project", "p")
-    for name, work, limit in (
-        ("import-quarantine", run(sys.executable, "-c", "import quarantine"), 1.5),
-        ("shell-is-gating", run(script, *ask), 5.0),
+    for name, work in (
+        ("import-quarantine", run(sys.executable, "-c", "import quarantine")),
+        ("shell-is-gating", run(script, *ask)),
     ):
         work(), bare()
         pairs = [(work(), bare()) for _ in range(25)]
         value = statistics.median(one for one, _ in pairs) / statistics.median(other for _, other in pairs)
-        yield Figure(name, value, limit, "times bare python")
+        yield Figure(name, value, "times bare python")
 
 
 @click.command()
