@@ -1,10 +1,12 @@
 """Which heads a build confirms: the identical tree, in the same variant, job and environment, both failed and passed.
 
-A pass anywhere among the builds of the tree will do: a retry inside the head's own build, a rerun, or a repetition that
-came earlier. What never counts is another tree, another environment, a test that ran alone, or the word of a lane that
-is trusted less than the head's.
+A pass anywhere among the uploads of the tree will do: a retry inside the head's own build, a rerun, or a repetition
+that came earlier. What never counts is another tree, another environment or command (so that a test which ran alone
+confirms nothing, also where the same build reports it), or the word of a lane that is trusted less than the head's.
+Where nobody knows the tree, only the head's own build can have run on it.
 """
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +36,7 @@ class TreeOutcomes:
         return cls(intake.connection, intake.project.id, variant_hash, intake.tests)
 
     def get(self, tree: str, setting: str) -> list[Outcomes]:
-        """Return the outcomes of every stored build of the tree in this setting, in order of arrival."""
+        """Return the outcomes of every stored upload of the tree in this setting, in order of arrival."""
         key = (tree, setting)
         if key not in self._cache:
             self._cache[key] = codes_of.of_tree(
@@ -44,10 +46,20 @@ class TreeOutcomes:
 
     def reruns(self, tree: str, setting: str, test: int, besides: int) -> tuple[int, int]:
         """Return (failed, passed): how the test did on the tree in trunk builds other than `besides`."""
-        others = [outcomes for outcomes in self.get(tree, setting) if outcomes.build_seq != besides]
-        tried = [tries_of(outcomes, test) for outcomes in others if outcomes.lane is Lane.TRUNK]
+        found = tries_by_build(self.get(tree, setting), test, lanes={Lane.TRUNK})
+        tried = [tries for build, tries in found.items() if build != besides]
         passed = sum(codes_of.PASSED in tries for tries in tried)
-        return sum(bool(tries) for tries in tried) - passed, passed
+        return len(tried) - passed, passed
+
+
+def tries_by_build(uploads: Iterable[Outcomes], test: int, *, lanes: Container[Lane]) -> dict[int, set[int]]:
+    """Return the codes of a test's tries in each build of these lanes in which it ran, in order of arrival."""
+    found: dict[int, set[int]] = {}
+    for upload in uploads:
+        tries = tries_of(upload, test)
+        if tries and upload.lane in lanes:
+            found.setdefault(upload.build_seq, set()).update(tries)
+    return found
 
 
 def tries_of(outcomes: Outcomes, test: int) -> set[int]:
@@ -84,7 +96,8 @@ def confirm_earlier(intake: Intake, batch: Batch) -> set[int]:
 def _pending(intake: Intake, variant_hash: str) -> list[dict[str, Any]]:
     connection, project_id, build = intake.connection, intake.project.id, intake.build
     if build.tree is None:
-        return heads.pending_of_build(connection, project_id, variant_hash, intake.seq)
+        own = heads.pending_of_build(connection, project_id, variant_hash, intake.seq)
+        return [row for row in own if row["tree"] is None and row["setting"] == build.setting]
     return heads.pending_of_tree(connection, project_id, variant_hash, build.tree, build.setting)
 
 
@@ -93,13 +106,10 @@ def known_of_tree(intake: Intake, batch: Batch, place: int, trees: TreeOutcomes)
     test, build = int(batch.tests[place]), intake.build
     if batch.last[place] == codes_of.PASSED:
         return {"confirmed_at": intake.now, "confirmed_by": intake.seq, "reruns_failed": 0}
-    others = trees.get(build.tree, build.setting) if build.tree is not None else []
-    failed = 0
-    for outcomes in others:
-        tries = tries_of(outcomes, test)
-        if outcomes.build_seq == intake.seq or build.lane not in outcomes.lane.speaks_for or not tries:
-            continue
-        if codes_of.PASSED in tries:
-            return {"confirmed_at": intake.now, "confirmed_by": outcomes.build_seq, "reruns_failed": 0}
-        failed += 1
-    return {"confirmed_at": None, "confirmed_by": None, "reruns_failed": failed}
+    uploads = trees.get(build.tree, build.setting) if build.tree is not None else []
+    found = tries_by_build(uploads, test, lanes=[lane for lane in Lane if build.lane in lane.speaks_for])
+    others = {seq: tries for seq, tries in found.items() if seq != intake.seq}
+    passed = next((seq for seq, tries in others.items() if codes_of.PASSED in tries), None)
+    if passed is not None:
+        return {"confirmed_at": intake.now, "confirmed_by": passed, "reruns_failed": 0}
+    return {"confirmed_at": None, "confirmed_by": None, "reruns_failed": len(others)}

@@ -105,8 +105,9 @@ def _compare_heads(
 
 
 def _speaks_for(other: Outcomes, upload: Outcomes) -> bool:
-    same_tree = upload.tree is not None and (other.tree, other.setting) == (upload.tree, upload.setting)
-    return (same_tree and upload.lane in other.lane.speaks_for) or other.build_seq == upload.build_seq
+    if (other.tree, other.setting) != (upload.tree, upload.setting):
+        return False
+    return upload.lane in other.lane.speaks_for if upload.tree is not None else other.build_seq == upload.build_seq
 
 
 def _passed(upload: Outcomes, test: int) -> bool:

@@ -27,6 +27,8 @@ def reserve_size(first_pairs: int) -> int:
 def pair_alpha(ordinal: int, *, budget: float, reserve: int) -> float:
     """Return alpha of the `ordinal`-th (test, variant) pair of a project, counted from 1 in order of first appearance.
 
+    It is a chance, so it is never above 1, however large the budget of a small project.
+
     Args:
         ordinal: never reused and never changed once given.
         budget: B, the expected number of false quarantines the project accepts in all.
@@ -39,7 +41,7 @@ def pair_alpha(ordinal: int, *, budget: float, reserve: int) -> float:
         overflow += 1
         size *= RESERVE_FACTOR
         room += size
-    return float(budget / 2 ** (overflow + 1) / size)
+    return float(min(1.0, budget / 2 ** (overflow + 1) / size))
 
 
 def restarted_alpha(alpha: float, exits: int) -> float:

@@ -151,10 +151,10 @@ def of_build(
 def of_tree(
     connection: Connection, project_id: int, variant_hash: str, *, tree: str, setting: str, tests: int
 ) -> list[Outcomes]:
-    """Return what every build of the identical tree did in the same variant and setting, in order of arrival."""
+    """Return every upload of the identical tree in the same variant and setting, in order of arrival, not merged."""
     c = OUTCOMES.c
     which = (c.project_id == project_id, c.variant_hash == variant_hash, c.tree == tree, c.setting == setting)
-    return merged(_few(connection, tests, *which))
+    return _few(connection, tests, *which)
 
 
 def of_variant(connection: Connection, project_id: int, variant_hash: str, *, tests: int) -> Iterable[Outcomes]:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-
 LIMITS = {
     "ingest-5000-cases": 4.0,
     "ingest-10-times-the-tests": 11.0,
