@@ -19,8 +19,8 @@ class App:
         engine: the database.
         clock: returns the present instant, aware and in UTC.
         policy: the criteria every decision is made by.
-        policy: the criteria every decision is made by.
         reach: the reach maps of each project, kept in memory between builds.
+        lock: held while a build is taken in: one at a time in this process, so that what is cached needs no other.
     """
 
     engine: Engine
@@ -29,7 +29,6 @@ class App:
     reach: ReachCache = field(default_factory=ReachCache)
     _rosters: dict[int, Roster] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
-    """Held while a build is taken in: one at a time in this process, so that the rosters need no lock of their own."""
 
     def roster(self, project_id: int) -> Roster:
         """Return the cached roster of a project; use it only while holding `lock`."""

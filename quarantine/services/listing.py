@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, text
 
 from quarantine.domain.outcome import Mode, Status
@@ -114,7 +115,7 @@ def summary(app: App, slug: str) -> dict[str, Any]:
             "standing": standing_now,
             "counts": _counts(connection, project, standing_now),
             "suspects": _suspects(connection, project),
-            "builds": [_build(row) for row in builds.latest(connection, project.id, 15)],
+            "latest_builds": [_build(row) for row in builds.latest(connection, project.id, 15)],
             "transitions": [
                 {
                     "number": row["number"],
@@ -166,8 +167,11 @@ def _counts(connection: Connection, project: Project, standing_now: list[dict[st
 
 
 def _suspects(connection: Connection, project: Project) -> int:
-    """Return how many tests have had a head since their evidence began."""
-    return sum(int((history.heads > 0).sum()) for history in histories.every(connection, project.id).values())
+    """Return how many tests have had a head, in any variant, since their evidence began."""
+    suspected = np.zeros(project.tests, np.bool_)
+    for history in histories.every(connection, project.id).values():
+        suspected[: len(history)] |= history.heads > 0
+    return int(np.count_nonzero(suspected))
 
 
 def _build(row: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def project_view(summary: Mapping[str, Any]) -> dict[str, Any]:
         "project": summary["project"],
         "summary": summary,
         "counts": counts,
-        "build_count": summary["builds"][0]["seq"] if summary["builds"] else 0,
+        "build_count": summary["builds"],
         "observes": mode == Mode.OBSERVE,
         "left_out": left_out,
         "partly": counts["quarantined"] - left_out,

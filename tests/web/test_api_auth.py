@@ -102,7 +102,7 @@ def test_on_loopback_without_tokens_everyone_here_reads_and_reports(site: Site) 
     """On the lane that `serve` was told, and nobody is admin."""
     client = site.client(open_lane=Lane.REVIEW)
     assert client.post(f"{AT}/reports", **upload({"t1": "P"})).status_code == 202
-    assert site.world.summary()["builds"][0]["lane"] == "review"
+    assert site.world.summary()["latest_builds"][0]["lane"] == "review"
     assert all(client.request(*call[:2]).status_code == 200 for call in READS)
     for method, path, body in ADMINS:
         problem(client.request(method, path, **body), 403, "not-allowed")
@@ -143,7 +143,7 @@ def test_a_page_of_another_site_cannot_post_reports_here(site: Site, origin: str
     """A browser on this machine may be told to post by any page; its origin gives the page away."""
     client = site.open()
     problem(client.post(f"{AT}/reports", headers={"origin": origin}, **upload({"t1": "F"})), 401, "token-needed")
-    assert site.world.summary()["builds"] == []
+    assert site.world.summary()["latest_builds"] == []
     own = {"origin": "http://127.0.0.1:8321"}
     assert client.post(f"{AT}/reports", headers=own, **upload({"t1": "P"})).status_code == 202
 

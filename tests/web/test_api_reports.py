@@ -206,7 +206,7 @@ def test_the_lane_is_that_of_the_token(site: Site) -> None:
     for name, token in (("a", agent), ("r", bound), ("t", site.token("report", lane="trunk"))):
         sent = upload({"t1": "P"}, build=part(name, change="claimed"))
         assert site.client().post(POST, headers=bearer(token), **sent).status_code == 202
-    lanes = {row["build"]: (row["lane"], row["change"]) for row in site.world.summary()["builds"]}
+    lanes = {row["build"]: (row["lane"], row["change"]) for row in site.world.summary()["latest_builds"]}
     assert lanes["r"] == ("review", "pr-7")
     assert lanes["t"] == ("trunk", None)
     assert lanes["a"][0] == "agent"
