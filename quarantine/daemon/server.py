@@ -15,6 +15,8 @@ from quarantine.services.app import App
 from quarantine.store import tokens
 from quarantine.store.engine import reading
 
+BACKLOG = 2_048
+
 
 def is_loopback(host: str) -> bool:
     """Return whether the address can only be reached from this machine."""
@@ -46,6 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host.strip("[]"), port))
+        listener.listen(BACKLOG)  # from here on nobody is refused, only kept waiting
     except OSError as error:
         listener.close()
         raise BadConfiguration(
