@@ -142,7 +142,7 @@ def _gate(ending: Ending) -> list[str]:
     left_out = plural(sum(row["would_not_gate"] for row in ending.observed), "test")
     said = {True: "gates", False: "does not gate"}
     return [
-        f"So far the project observed: {left_out} would have been left out. Now it enforces. The client says, then and now:",
+        f"The project observed: {left_out} would have been left out. Now it enforces. The client says, then and now:",
         *(
             f"{INDENT}{said[ending.gating_observed[test]]:15}{said[ending.gating_enforced[test]]:15}{test}"
             + (" (never reported)" if test == UNKNOWN else "")
