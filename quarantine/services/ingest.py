@@ -77,6 +77,7 @@ def ingest(app: App, slug: str, bearer: Bearer, part: BuildPart, documents: Sequ
                 return _take(app, connection, slug, offer)
         except BaseException:
             app.roster(project_id).forget()  # it may hold tests of the transaction that was rolled back
+            app.reach.forget(project_id)
             raise
 
 

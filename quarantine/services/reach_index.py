@@ -85,6 +85,10 @@ class ReachCache:
             self._held[project.id] = held
         return held[2]
 
+    def forget(self, project_id: int) -> None:
+        """Drop a project's index: it may know tests of a transaction that was rolled back."""
+        self._held.pop(project_id, None)
+
 
 def _index(connection: Connection, project_id: int, maps: Sequence[ReachMap]) -> ReachIndex | None:
     if not maps:

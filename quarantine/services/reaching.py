@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Lane
 from quarantine.errors import BadInput, NotAllowed
-from quarantine.reach.columns import Column
+from quarantine.reach.columns import PARTS, Column
 from quarantine.reach.instability import unstable_ids
 from quarantine.reach.json_lines import read_json_lines
 from quarantine.reach.reach_map import ReachMap
@@ -99,9 +99,11 @@ def parse_manifest(lines: bytes) -> dict[Column, str]:
     for number, line in enumerate(lines.splitlines(), start=1):
         try:
             path, part, found = json.loads(line)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError):
+            path = part = found = None
+        if not (isinstance(path, str) and part in PARTS and isinstance(found, str)):
             raise BadInput(
                 f"Line {number} of the manifest is no [path, part, hash].", mend="Send it again from the client."
-            ) from error
+            )
         parts[path, part] = found
     return parts

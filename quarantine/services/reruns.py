@@ -60,6 +60,7 @@ class _Gathered:
         pending = heads.pending(self.connection, self.project.id, self.now - LOOKED_BACK)
         names = self._names({row["test"] for row in pending})
         columns = histories.every(self.connection, self.project.id)
+        quarantined = self._standing(Status.QUARANTINED)
         for row in pending:
             if row["tree"] is None:
                 continue
@@ -73,9 +74,15 @@ class _Gathered:
                     commit=row["commit"] or "",
                     failed_at=row["arrived_at"],
                     reruns=row["reruns_failed"],
-                    nearness=self._nearness(row, columns.get(row["variant_hash"], History())),
+                    nearness=math.inf
+                    if (row["variant_hash"], row["test"]) in quarantined
+                    else self._nearness(row, columns.get(row["variant_hash"], History())),
                 )
             )
+
+    def _standing(self, *statuses: Status) -> set[tuple[str, int]]:
+        rows = standings.with_status(self.connection, self.project.id, *statuses)
+        return {(row["variant_hash"], row["test"]) for row in rows}
 
     def _nearness(self, row: Mapping[str, Any], history: History) -> float:
         """Return p-value over limit of the test's nearest window if this head were confirmed."""
@@ -90,8 +97,7 @@ class _Gathered:
 
     def add_broken_candidates(self) -> None:
         """Add the first failed trunk trials of every test that fails on trunk again and again."""
-        broken = standings.with_status(self.connection, self.project.id, Status.BROKEN, Status.QUARANTINED)
-        settled = {(row["variant_hash"], row["test"]) for row in broken}
+        settled = self._standing(Status.BROKEN, Status.QUARANTINED)
         for variant_hash, history in histories.every(self.connection, self.project.id).items():
             failing = np.flatnonzero(history.fail_streak >= self.policy.broken_failures).tolist()
             failing = [test for test in failing if (variant_hash, test) not in settled]
