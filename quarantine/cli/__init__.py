@@ -6,7 +6,9 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line. An error of ours becomes one line on stderr and exit code 2.
+    """Run the command line. An error of ours becomes one line on stderr, and an exit code.
+
+    2 says that the call or the configuration has to be mended, 1 that it may succeed later as it is.
 
     A harness asks `is-gating` once per test, so that verb is answered before anything else is loaded.
     """
@@ -18,12 +20,18 @@ def main() -> None:
 
 
 def _run() -> None:
-    from quarantine.cli.group import cli
-    from quarantine.client.errors import ClientError
-    from quarantine.errors import QuarantineError
+    from io import TextIOWrapper
 
+    from quarantine.cli.group import cli
+    from quarantine.cli.options import complain
+    from quarantine.cli.remote import NoAnswer
+    from quarantine.client.errors import ClientError
+    from quarantine.errors import Busy, QuarantineError
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of tests hold what a terminal's encoding may not
     try:
         cli(prog_name="quarantine")
     except (QuarantineError, ClientError) as error:
-        sys.stderr.write(f"quarantine: {error}\n")
-        sys.exit(2)
+        complain(str(error))
+        sys.exit(1 if isinstance(error, Busy | NoAnswer) else 2)

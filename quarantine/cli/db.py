@@ -28,7 +28,7 @@ def upgrade(config_path: Path | None, database: str | None) -> None:
     migrations.upgrade(engine)
     after = migrations.current_revision(engine)
     moved = "was already" if before == after else "is now"
-    click.echo(f"{engine.url.render_as_string(hide_password=True)} {moved} at revision {after}.")
+    click.echo(f"{engine.url.set(query={}).render_as_string(hide_password=True)} {moved} at revision {after}.")
 
 
 @command.command()

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import click
 
-from quarantine.cli.options import json_option, print_json
+from quarantine.cli.options import json_option, print_json, say
 from quarantine.cli.reading import Where, on_either
 
 
@@ -28,7 +28,7 @@ def command(context: click.Context, where: Where, test: str, *, recompute: bool,
     if as_json:
         print_json(told)
     else:
-        click.echo("\n".join(_lines(told)))
+        say("\n".join(_lines(told)))
     disagree = recompute and any(variant["disagreements"] for variant in told["variants"])
     context.exit(1 if disagree else 0)
 

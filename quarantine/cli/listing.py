@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from quarantine.cli.options import json_option, print_json
+from quarantine.cli.options import json_option, print_json, say
 from quarantine.cli.reading import Where, on_either
 
 _TITLES = {
@@ -31,7 +31,7 @@ def command(where: Where, *, as_json: bool) -> None:
         if rows:
             click.echo(f"{title}:")
             for row in rows:
-                click.echo(_told(row))
+                say(_told(row))
     if not found["standing"]:
         click.echo(f"Every test of {found['project']} gates. Nothing is quarantined, held or broken.")
 

@@ -51,8 +51,22 @@ def shell_bearer() -> "Bearer":
 
 
 def print_json(value: Any) -> None:
-    """Print JSON for programs: keys as they are, one document."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    """Print JSON for programs: keys as they are, one document, in characters that every terminal and pipe takes."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def say(text: str) -> None:
+    """Print text for people. Names and messages in it come from reports, so nothing of it acts on the terminal."""
+    from quarantine.junit.texts import plain_text
+
+    click.echo(plain_text(text))
+
+
+def complain(text: str) -> None:
+    """Say what went wrong in one line on stderr; nothing of it acts on the terminal."""
+    from quarantine.junit.texts import plain_text
+
+    click.echo(f"quarantine: {plain_text(' '.join(text.split()))}", err=True)
 
 
 def variant_of(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -1,12 +1,11 @@
 """`quarantine reach`: which files each test reaches."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
-from quarantine.cli.options import json_option, print_json
+from quarantine.cli.options import complain, json_option, print_json, say
 from quarantine.cli.remote import on_daemon, put_lines, target_of
 
 
@@ -57,7 +56,7 @@ def add(
 
         reading = reach_of_coverage(file, tree)
         for remark in reading.remarks:
-            sys.stderr.write(f"quarantine: {remark}\n")
+            complain(remark)
         lines = (line.encode() for line in to_json_lines(reading))
     else:
         lines = _lines(file)
@@ -68,12 +67,10 @@ def add(
     click.echo(f"Map {told['map']}: {told['tests']} tests reach {told['columns']} parts of files.")
     if told["matched"] < told["tests"]:
         few = ", ".join(told["unknown"])
-        click.echo(f"{told['tests'] - told['matched']} of them are in no report so far, such as {few}.")
+        say(f"{told['tests'] - told['matched']} of them are in no report so far, such as {few}.")
     if told["unstable"]:
         few = ", ".join(told["unstable"][:5])
-        click.echo(
-            f"{len(told['unstable'])} names are another test in each process and can never be quarantined: {few}."
-        )
+        say(f"{len(told['unstable'])} names are another test in each process and can never be quarantined: {few}.")
 
 
 def _lines(file: Path) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import click
 
-from quarantine.cli.options import on_database, open_app, shell_bearer
+from quarantine.cli.options import on_database, open_app, say, shell_bearer
 from quarantine.cli.remote import on_daemon, post, target_of
 
 
@@ -34,4 +34,4 @@ def command(
         told = post(target, f"tests/{quote(test, safe='')}/release", {"reason": reason})
     else:
         told = decisions.release(open_app(config_path, database), project, test, bearer=shell_bearer(), reason=reason)
-    click.echo(f"{told['name']} gates again. Its evidence begins anew.")
+    say(f"{told['name']} gates again. Its evidence begins anew.")

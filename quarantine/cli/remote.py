@@ -13,6 +13,12 @@ from quarantine.client.wire import Reply, Unreachable, exchange
 
 F = TypeVar("F", bound=Callable[..., Any])
 TIMEOUT_S = 30.0
+_OUR_MISTAKE = 500
+
+
+class NoAnswer(ClientError):
+    """The daemon does not answer, or cannot take it now; the same call may succeed later."""
+
 
 url_option = click.option("--url", envvar="QUARANTINE_URL", help="The daemon [environment: QUARANTINE_URL].")
 project_option = click.option(
@@ -36,19 +42,19 @@ def target_of(url: str | None, project: str, token: str | None) -> Target:
 
 
 def get(target: Target, resource: str) -> Any:
-    """Return the JSON that the daemon answers; raises ClientError with its reason when it refuses."""
+    """Return the JSON that the daemon answers; raises ClientError with its reason when it refuses, else NoAnswer."""
     return _checked(target, _asked(target, "GET", resource))
 
 
 def post(target: Target, resource: str, body: dict[str, Any]) -> Any:
-    """Send JSON and return the answer; raises ClientError with the daemon's reason when it refuses."""
+    """Send JSON and return the answer; raises as `get`."""
     data = json.dumps(body).encode()
     headers = {"Content-Type": "application/json", "Content-Length": str(len(data))}
     return _checked(target, _asked(target, "POST", resource, headers=headers, body=[data]))
 
 
 def put_lines(target: Target, resource: str, lines: Iterable[bytes], *, method: str = "POST") -> Any:
-    """Send JSON lines, compressed, and return the answer; raises ClientError with the daemon's reason."""
+    """Send JSON lines, compressed, and return the answer; raises as `get`."""
     packed = gzip.compress(b"".join(lines), compresslevel=6, mtime=0)
     headers = {
         "Content-Type": "application/x-ndjson",
@@ -62,7 +68,7 @@ def _asked(target: Target, method: str, resource: str, **request: Any) -> Reply:
     try:
         return exchange(target, method, resource, timeout_s=TIMEOUT_S, **request)
     except Unreachable as error:
-        raise ClientError(
+        raise NoAnswer(
             f"{target.url} does not answer: {error}.", mend="Is `quarantine serve` running there?"
         ) from error
 
@@ -70,11 +76,13 @@ def _asked(target: Target, method: str, resource: str, **request: Any) -> Reply:
 def _checked(target: Target, reply: Reply) -> Any:
     try:
         body = json.loads(reply.body)
-    except ValueError as error:
-        raise ClientError(f"{target.url} answered {reply.status} with something that is no JSON.") from error
-    if not 200 <= reply.status < 300:  # noqa: PLR2004 - HTTP's own numbers
-        told = body if isinstance(body, dict) else {}
-        raise ClientError(
-            str(told.get("detail", f"{target.url} answered {reply.status}.")), mend=str(told.get("mend", ""))
-        )
-    return body
+    except (ValueError, RecursionError) as error:
+        raise NoAnswer(
+            f"{target.url} answered {reply.status} with something that is no JSON.",
+            mend="Is that the address of quarantine itself?",
+        ) from error
+    if 200 <= reply.status < 300:  # noqa: PLR2004 - HTTP's own numbers
+        return body
+    told = body if isinstance(body, dict) else {}
+    kind = NoAnswer if reply.status >= _OUR_MISTAKE else ClientError
+    raise kind(str(told.get("detail", f"{target.url} answered {reply.status}.")), mend=str(told.get("mend", "")))

@@ -1,12 +1,11 @@
 """`quarantine report`: send this build's reports."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from quarantine.cli.options import json_option, print_json, variant_of
+from quarantine.cli.options import complain, json_option, print_json, say, variant_of
 from quarantine.cli.remote import on_daemon, target_of
 
 
@@ -66,12 +65,12 @@ def command(context: click.Context, /, files: tuple[Path, ...], **options: Any) 
         with_manifest=options["manifest"],
     )
     for remark in remarks:
-        sys.stderr.write(f"quarantine: {remark}\n")
+        complain(remark)
     answer = post_reports(target, part, files)
     if options["as_json"]:
-        print_json({"status": answer.status, "sentence": answer.sentence, **answer.body})
+        print_json({**answer.body, "status": answer.status, "sentence": answer.sentence})
     elif answer.status == "sent":
-        click.echo(_told(answer.body))
+        say(_told(answer.body))
     context.exit(1 if options["strict"] and answer.status != "sent" else 0)
 
 

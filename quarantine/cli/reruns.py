@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from quarantine.cli.options import json_option, print_json
+from quarantine.cli.options import json_option, print_json, say
 from quarantine.cli.reading import Where, on_either
 from quarantine.cli.remote import get, on_daemon, target_of
 
@@ -38,8 +38,8 @@ def list_reruns(where: Where, *, as_json: bool) -> None:
         click.echo(
             f"tree {one['tree'][:12]}  commit {one['commit'][:12] or '?'}  {one['lane']}  due {one['due_at'][:16]}"
         )
-        click.echo(f"  {one['why']}")
-        click.echo(f"  {one['command'] or 'no command was recorded'}")
+        say(f"  {one['why']}")
+        say(f"  {one['command'] or 'no command was recorded'}")
     budget = told["budget"]
     if not told["reruns"]:
         click.echo("No rerun is wanted now.")
@@ -93,9 +93,9 @@ def run(url: str | None, project: str, token: str | None, job: str | None, most:
         sentence = outcome.sentence + (f" {answer.sentence}" if answer else "")
         told.append({"tree": one.tree, "commit": one.commit, "made": outcome.made, "sentence": sentence})
         if not options["as_json"]:
-            click.echo(f"tree {one.tree[:12]}: {sentence}")
+            say(f"tree {one.tree[:12]}: {sentence}")
             for transition in answer.body.get("transitions", []) if answer else []:
-                click.echo(f"  {transition}")
+                say(f"  {transition}")
     if options["as_json"]:
         print_json(told)
     elif not told:

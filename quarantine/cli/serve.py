@@ -63,7 +63,7 @@ def command(
     folders += [(directory, str(spool_project), spool_lane) for directory in spool_dirs]  # type: ignore[misc]  # click checked the lane
     spools = [Spool(app, directory, project, Lane(lane)) for directory, project, lane in folders]
     listener = server.bind(settings.host, settings.port)
-    url = f"http://{settings.host}:{listener.getsockname()[1]}"
+    url = server.url_of(settings.host, listener)
 
     def ready() -> None:
         click.echo(f"quarantine listens on {url}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from quarantine.cli.options import json_option, on_database, open_app, print_json, project_option, shell_bearer
+from quarantine.cli.options import json_option, on_database, open_app, print_json, project_option, say, shell_bearer
 
 
 @click.group()
@@ -65,7 +65,7 @@ def list_tokens(project: str, config_path: Path | None, database: str | None, *,
         return
     for token in found:
         state = "revoked" if token["revoked_at"] else f"until {token['expires_at'] or 'revoked'}"
-        click.echo(f"{token['id']}  {token['scope']:6}  {token['lane'] or '-':6}  {state}  {token['label']}")
+        say(f"{token['id']}  {token['scope']:6}  {token['lane'] or '-':6}  {state}  {token['label']}")
     if not found:
         click.echo("There is no token for this project.")
 

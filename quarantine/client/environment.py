@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,13 +45,18 @@ class Environment(NamedTuple):
         return hashlib.sha256("\n".join([*self[:4], *self.distributions, ""]).encode()).hexdigest()
 
 
+def named(python: str) -> str:
+    """Return an interpreter's path, good in every folder; a bare name is looked up on the PATH."""
+    return str(Path(shutil.which(python) or python).absolute())
+
+
 def environment_of(python: str = sys.executable) -> Environment:
     """Return what an interpreter says of itself, asked outside the tree so that nothing in there answers for it.
 
     Raises:
         ClientConfigurationError: it cannot be run, or does not answer within a minute.
     """
-    command = [str(Path(python).absolute()) if Path(python).name != python else python, "-c", _PROBE]
+    command = [named(python), "-c", _PROBE]
     try:
         done = subprocess.run(command, cwd="/", capture_output=True, check=True, timeout=TIMEOUT_S, text=True)
         implementation, version, platform, machine, distributions = json.loads(done.stdout)

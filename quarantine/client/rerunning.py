@@ -15,10 +15,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quarantine.client.environment import Environment, environment_of
+from quarantine.client.environment import Environment, environment_of, named
 from quarantine.client.errors import ClientError, TreeError
 from quarantine.client.git import git
 from quarantine.client.instants import iso_instant, wall_s
+from quarantine.client.local_code import LocalCode, local_code
 from quarantine.client.tree import read_tree
 
 __all__ = ["Outcome", "Rerun", "rerun", "reruns_of"]
@@ -26,6 +27,9 @@ __all__ = ["Outcome", "Rerun", "rerun", "reruns_of"]
 TIMEOUT_S = 3600.0
 _TRUNK = "trunk"
 _OF_THE_ENVIRONMENT = ("os", "python")
+_NOT_PASSED_ON = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "QUARANTINE_TOKEN"}
+)
 
 
 class Rerun(NamedTuple):
@@ -78,25 +82,58 @@ def rerun(
     """
     obstacle = _obstacle(wanted, environment_of(python))
     if obstacle:
-        yield Outcome(made=False, sentence=obstacle, build_part={}, reports=())
+        yield _left_out(obstacle)
         return
-    scratch = Path(tempfile.mkdtemp(prefix="quarantine-rerun-"))
-    tree = scratch / "tree"
+    scratch = Path(tempfile.mkdtemp(prefix="quarantine-rerun-")).resolve()
     try:
-        git(repository, "worktree", "add", "--detach", "--force", str(tree), wanted.commit)
-        yield _made(wanted, tree, python, patterns, timeout_s)
-    except TreeError as error:
-        yield Outcome(made=False, sentence=f"The tree could not be made: {error}", build_part={}, reports=())
+        yield _attempt(wanted, repository, scratch / "tree", python=python, patterns=patterns, timeout_s=timeout_s)
     finally:
+        _remove(repository, scratch)
+
+
+def _left_out(sentence: str) -> Outcome:
+    return Outcome(made=False, sentence=sentence, build_part={}, reports=())
+
+
+def _remove(repository: Path, scratch: Path) -> None:
+    """Remove the worktree and git's record of it, and no other: `git worktree prune` would forget the user's own."""
+    for _ in range(2):  # where the command has damaged the worktree git removes the record once the folder is gone
+        with suppress(TreeError):
+            git(repository, "worktree", "remove", "--force", "--force", str(scratch / "tree"))
         shutil.rmtree(scratch, ignore_errors=True)
-        _prune(repository)
 
 
-def _prune(repository: Path) -> None:
+def _attempt(
+    wanted: Rerun, repository: Path, tree: Path, *, python: str, patterns: Sequence[str], timeout_s: float
+) -> Outcome:
     try:
-        git(repository, "worktree", "prune")
+        code = local_code(_checkout(repository), python)
+        if code.copies:
+            return _left_out(
+                f"{' and '.join(code.copies)} is installed as a copy here, so the command would test that and not the "
+                "tree: install it with --editable, from this clone."
+            )
+        git(repository, "worktree", "add", "--detach", "--force", str(tree), wanted.commit)
+        return _made(wanted, tree, patterns, timeout_s, _environment(tree, code, python))
+    except TreeError as error:
+        return _left_out(f"The tree could not be made: {error}")
+
+
+def _checkout(repository: Path) -> Path:
+    """Return the folder the repository is checked out in; a bare one is its own."""
+    try:
+        return Path(os.fsdecode(git(repository, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
     except TreeError:
-        return  # the folder is gone; git forgets the worktree by itself in time
+        return repository
+
+
+def _environment(tree: Path, code: LocalCode, python: str) -> dict[str, str]:
+    """Return the variables the command sees: as here, but it finds the tree, and neither the checkout nor a token."""
+    variables = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
+    variables["PATH"] = f"{Path(named(python)).parent}{os.pathsep}{variables.get('PATH', '')}"
+    if code.folders:
+        variables["PYTHONPATH"] = code.import_path(tree, variables.get("PYTHONPATH", ""))
+    return variables
 
 
 def _obstacle(wanted: Rerun, here: Environment) -> str | None:
@@ -118,23 +155,24 @@ def _obstacle(wanted: Rerun, here: Environment) -> str | None:
     return None
 
 
-def _made(wanted: Rerun, tree: Path, python: str, patterns: Sequence[str], timeout_s: float) -> Outcome:
+def _made(
+    wanted: Rerun, tree: Path, patterns: Sequence[str], timeout_s: float, environment: Mapping[str, str]
+) -> Outcome:
     found = read_tree(tree).hash
     if found != wanted.tree:
         sentence = (
             f"Commit {wanted.commit[:12]} alone does not give the tree that ran ({wanted.tree[:12]}): "
             "the build had other files too, such as generated or uncommitted ones."
         )
-        return Outcome(made=False, sentence=sentence, build_part={}, reports=())
+        return _left_out(sentence)
     before = {path: path.stat().st_mtime_ns for path in _matching(tree, patterns)}
     started_at = iso_instant(wall_s())
-    exit_code = _run(wanted.command, tree, timeout_s, Path(python).parent)
+    exit_code = _run(wanted.command, tree, timeout_s, environment)
     if exit_code is None:
-        return Outcome(made=False, sentence=f"The command was killed after {timeout_s:g} s.", build_part={}, reports=())
+        return _left_out(f"The command was killed after {timeout_s:g} s.")
     written = [path for path in _matching(tree, patterns) if before.get(path) != path.stat().st_mtime_ns]
     if not written:
-        sentence = f"The command ended with {exit_code} and wrote no report that matches {', '.join(patterns)}."
-        return Outcome(made=False, sentence=sentence, build_part={}, reports=())
+        return _left_out(f"The command ended with {exit_code} and wrote no report that matches {', '.join(patterns)}.")
     part = {
         "schema": 1,
         "kind": "rerun",
@@ -143,7 +181,7 @@ def _made(wanted: Rerun, tree: Path, python: str, patterns: Sequence[str], timeo
         "job": wanted.job,
         "commit": wanted.commit,
         "tree": wanted.tree,
-        "variant": {key: value for key, value in wanted.variant.items() if key != "job"},
+        "variant": {key: value for key, value in wanted.variant.items() if key != "job" or not wanted.job},
         "stream": wanted.stream,
         "command": wanted.command,
         "environment_hash": wanted.environment_hash,
@@ -160,9 +198,8 @@ def _matching(tree: Path, patterns: Sequence[str]) -> list[Path]:
     return sorted({path for pattern in patterns for path in tree.glob(pattern) if path.is_file()})
 
 
-def _run(command: str, tree: Path, timeout_s: float, scripts: Path) -> int | None:
+def _run(command: str, tree: Path, timeout_s: float, environment: Mapping[str, str]) -> int | None:
     """Run the command by the shell, as CI did; return its exit code, or None when it had to be killed."""
-    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}"}
     process = subprocess.Popen(
         ["/bin/sh", "-c", command],
         cwd=tree,

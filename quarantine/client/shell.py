@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from quarantine.client.errors import ClientConfigurationError
 from quarantine.client.gating import GatingSet
@@ -32,7 +33,7 @@ _MISUSE = 2
 
 def is_gating(arguments: Sequence[str]) -> int:
     """Answer for one test and return the exit code: 0 it gates, 1 it does not, 2 wrong usage or configuration."""
-    if {"-h", "--help"}.intersection(arguments):
+    if {"-h", "--help"}.intersection(takewhile(lambda word: word != "--", arguments)):
         sys.stdout.write(HELP)
         return 0
     try:

@@ -2,8 +2,12 @@
 
 import ipaddress
 import logging
+import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -16,6 +20,10 @@ from quarantine.store import tokens
 from quarantine.store.engine import reading
 
 BACKLOG = 2_048
+
+BACKLOG = 2048
+GRACE_S = 10
+"""How long requests that are being answered may take once the server was told to stop."""
 
 
 def is_loopback(host: str) -> bool:
@@ -42,12 +50,13 @@ def needs_tokens(app: App, host: str) -> bool:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raises BadConfiguration when the address cannot be had."""
+    """Return a socket that listens, so that callers wait from now on; raises BadConfiguration when it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host.strip("[]"), port))
+        listener.listen(BACKLOG)
         listener.listen(BACKLOG)  # from here on nobody is refused, only kept waiting
     except OSError as error:
         listener.close()
@@ -58,19 +67,43 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def url_of(host: str, listener: socket.socket) -> str:
+    """Return the address to type in."""
+    name = host.strip("[]")
+    return f"http://{f'[{name}]' if ':' in name else name}:{listener.getsockname()[1]}"
+
+
 def serve(
     app: App, web: Starlette, listener: socket.socket, spools: Sequence[Spool], *, ready: Callable[[], None]
 ) -> None:
-    """Answer requests and run jobs until SIGINT or SIGTERM; `ready` is called before the first request is answered."""
+    """Answer requests and run jobs until SIGINT or SIGTERM; `ready` is called when callers are heard.
+
+    Raises BadConfiguration when a spool cannot be used.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("apscheduler").setLevel(logging.WARNING)
-    scheduler = jobs.start(app, spools)
+    options: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
+    server = uvicorn.Server(uvicorn.Config(web, **options, backlog=BACKLOG, timeout_graceful_shutdown=GRACE_S))
+    with _stopping_on_signals(server):
+        ticking = jobs.Ticking(app, spools)
+        try:
+            ready()
+            server.run(sockets=[listener])
+        finally:
+            ticking.stop()
+            app.engine.dispose()
+
+
+@contextmanager
+def _stopping_on_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Let a signal end the server and nothing else: once it has ended, uvicorn sends itself the same signal again."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    earlier = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        ready()
-        config = uvicorn.Config(
-            web, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=10
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        yield
     finally:
-        scheduler.shutdown(wait=True)
-        app.engine.dispose()
+        for number, handler in earlier.items():
+            signal.signal(number, handler)

@@ -2,26 +2,30 @@
 
     DIR/NAME/            an entry: build.json and one or more reports; write it elsewhere, then rename it in
     DIR/NAME.xml         a bare report, taken once it has not changed for a few seconds; its build is named by its bytes
-    DIR/claimed/NAME     being taken in; a daemon that starts takes up what an earlier one left here
-    DIR/done/NAME        stored
+    DIR/.NAME            left alone: somebody is still writing it
+    DIR/claimed/NAME     being taken in
+    DIR/done/NAME        stored; deleted after a week
     DIR/rejected/NAME    refused, with NAME.reason.txt beside it
 
-A folder belongs to one project and one lane, as a token does.
+A folder belongs to one project and one lane, as a token does. Of several daemons on one folder one works at a time: it
+holds a lock that the system takes back when it dies, so whoever has the lock and finds something claimed takes it up.
 """
 
+import fcntl
 import hashlib
 import json
+import logging
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from quarantine.clock import system_clock
 from quarantine.domain.outcome import Lane
-from quarantine.errors import BadInput, Busy, QuarantineError
+from quarantine.errors import BadConfiguration, BadInput, Busy, QuarantineError
 from quarantine.junit import Document
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
@@ -29,10 +33,16 @@ from quarantine.services.build_part import MAX_BYTES, BuildPart, parse_build_par
 from quarantine.services.ingest import ingest
 from quarantine.store.tokens import Scope
 
+log = logging.getLogger("quarantine.daemon")
 BUILD_FILE = "build.json"
 SETTLED = timedelta(seconds=2)
+DONE_KEPT = timedelta(days=7)
 CLAIMED, DONE, REJECTED = "claimed", "done", "rejected"
-_OURS = {CLAIMED, DONE, REJECTED}
+_OURS = (CLAIMED, DONE, REJECTED)
+_LOCK = ".lock"
+_NAME_BYTES = 200
+"""What is kept of an entry's name: file systems bound the length of names, and ours get longer."""
+_LINK = "Put the files themselves into the spool."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +55,47 @@ class Spool:
     lane: Lane
 
     def prepare(self) -> None:
-        """Make the folders and put back what an earlier daemon had claimed and not finished."""
-        for name in _OURS:
-            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        """Make the folders; raises BadConfiguration when they cannot be made or written to."""
+        try:
+            for name in _OURS:
+                (self.directory / name).mkdir(parents=True, exist_ok=True)
+            with _alone(self.directory):
+                pass
+        except OSError as error:
+            raise BadConfiguration(
+                f"The spool {self.directory} cannot be used: {error.strerror}.",
+                mend="Name a folder that this user can write to.",
+            ) from error
+
+    def drain(self, is_stopping: Callable[[], bool] = lambda: False) -> int:
+        """Take in what waits, the oldest first, and return how many entries were stored or refused.
+
+        It ends early when the store is busy, which leaves the rest waiting, and between two entries when it is told to
+        stop. It does nothing while another daemon works on the folder. Raises OSError when the folder cannot be used.
+        """
+        with _alone(self.directory) as alone:
+            if not alone:
+                return 0
+            self._take_up()
+            taken = 0
+            for waiting in self._waiting():
+                if is_stopping() or not self._take(waiting):
+                    break
+                taken += 1
+            return taken
+
+    def sweep(self) -> None:
+        """Delete what was stored more than `DONE_KEPT` ago; refused entries stay until somebody has looked at them."""
+        before = system_clock() - DONE_KEPT
+        with _alone(self.directory) as alone:
+            for path in (self.directory / DONE).iterdir() if alone else ():
+                if _modified(path) < before:
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def _take_up(self) -> None:
+        """Put back what a daemon that ended in the middle had claimed: taking it in again counts nothing twice."""
         for left in sorted((self.directory / CLAIMED).iterdir()):
             left.rename(_free(self.directory / left.name))
-
-    def take_one(self) -> bool:
-        """Take the oldest entry in; return whether there was one. Leaves it waiting when the store is busy."""
-        for waiting in self._waiting():
-            claimed = self.directory / CLAIMED / waiting.name
-            try:
-                waiting.rename(claimed)
-            except OSError:  # another daemon was quicker
-                continue
-            try:
-                reason = self._take(claimed)
-            except Busy:
-                claimed.rename(_free(waiting))
-                return False
-            self._put_aside(claimed, reason)
-            return True
-        return False
 
     def _waiting(self) -> list[Path]:
         settled = system_clock() - SETTLED
@@ -74,19 +103,41 @@ class Spool:
         for path in self.directory.iterdir():
             if path.name in _OURS or path.name.startswith("."):
                 continue
-            modified = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
+            try:
+                modified = _modified(path)
+            except FileNotFoundError:  # whoever put it there took it away again
+                continue
             if path.is_dir() or modified <= settled:
                 found.append((modified, path.name, path))
         return [path for *_, path in sorted(found)]
 
-    def _take(self, claimed: Path) -> str | None:
-        """Take one claimed entry in; return the reason when it is refused."""
+    def _take(self, waiting: Path) -> bool:
+        """Claim an entry, take it in and put it aside; return False when the store is busy and it still waits."""
+        claimed = self.directory / CLAIMED / waiting.name
+        try:
+            waiting.rename(claimed)
+        except FileNotFoundError:  # whoever put it there took it away again
+            return True
+        except OSError as error:
+            log.warning("%s cannot be moved, so it is not taken in: %s.", waiting, error.strerror)
+            return True
+        try:
+            reason = self._refusal(claimed)
+        except Busy as busy:
+            log.warning("The spool %s waits: %s", self.directory, busy)
+            claimed.rename(_free(waiting))
+            return False
+        self._put_aside(claimed, reason)
+        return True
+
+    def _refusal(self, claimed: Path) -> str | None:
+        """Take one claimed entry in; return the reason when it is refused, None when it is stored."""
         bearer = Bearer(f"spool {self.directory.name}", frozenset({Scope.REPORT}), lane=self.lane)
         try:
             with ExitStack() as opened:
                 reports = list(_reports(claimed))
                 part = _part(claimed)
-                documents = [Document(path.name, opened.enter_context(path.open("rb"))) for path in reports]
+                documents = [Document(_shown(path), opened.enter_context(path.open("rb"))) for path in reports]
                 ingest(self.app, self.project, bearer, part, documents)
         except Busy:
             raise
@@ -94,28 +145,59 @@ class Spool:
             return str(error)
         except OSError as error:
             return f"The entry cannot be read: {error.strerror}."
+        except Exception as error:
+            log.exception("The entry %s of the spool %s could not be taken in", claimed.name, self.directory)
+            return f"A mistake of ours kept it out ({type(error).__name__}); the server's log says more."
         return None
 
     def _put_aside(self, claimed: Path, reason: str | None) -> None:
-        target = _free(self.directory / (DONE if reason is None else REJECTED) / claimed.name)
-        claimed.rename(target)
+        name = os.fsdecode(os.fsencode(claimed.name)[:_NAME_BYTES])
+        target = _free(self.directory / (DONE if reason is None else REJECTED) / name)
         if reason is not None:
-            target.with_name(f"{target.name}.reason.txt").write_text(reason + "\n", encoding="utf-8")
+            _reason_of(target).write_text(reason + "\n", encoding="utf-8", errors="backslashreplace")
+        claimed.rename(target)
+        with suppress(PermissionError):  # somebody else's file
+            os.utime(target, follow_symlinks=False)  # its age in `done` counts from now
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[bool]:
+    """Lock the folder while the block runs; say whether it could be had, for another daemon may hold it."""
+    with (directory / _LOCK).open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+def _modified(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.lstat().st_mtime, UTC)
 
 
 def _free(path: Path) -> Path:
-    """Return the path, or the first like it that nothing is at."""
+    """Return the path, or the first like it that nothing is at, nor at its reason."""
     candidate, number = path, 1
-    while os.path.lexists(candidate):
+    while os.path.lexists(candidate) or os.path.lexists(_reason_of(candidate)):
         number += 1
         candidate = path.with_name(f"{path.name}.{number}")
     return candidate
 
 
+def _reason_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.reason.txt")
+
+
+def _shown(path: Path) -> str:
+    """Return a file's name as text; bytes that are not UTF-8 are written out."""
+    return os.fsencode(path.name).decode("utf-8", "backslashreplace")
+
+
 def _reports(entry: Path) -> Iterator[Path]:
     """Yield the report files of an entry; links are refused, for they may lead anywhere."""
     if entry.is_symlink():
-        raise BadInput("The entry is a symbolic link.", mend="Put the files themselves into the spool.")
+        raise BadInput("The entry is a symbolic link.", mend=_LINK)
     if entry.is_file():
         yield entry
         return
@@ -124,7 +206,7 @@ def _reports(entry: Path) -> Iterator[Path]:
             continue
         if path.is_symlink() or not path.is_file():
             raise BadInput(
-                f"{path.name!r} is no plain file.", mend="An entry holds build.json and reports, nothing else."
+                f"{_shown(path)!r} is no plain file.", mend="An entry holds build.json and reports, nothing else."
             )
         yield path
 
@@ -137,13 +219,9 @@ def _part(entry: Path) -> BuildPart:
         return parse_build_part(json.dumps({"schema": 1, "build": f"spool:{digest[:32]}"}))
     path = entry / BUILD_FILE
     if path.is_symlink() or not path.is_file():
-        raise BadInput(f"The entry has no {BUILD_FILE}.", mend="See docs/build-part.md for what belongs into it.")
+        raise BadInput(
+            f"The entry has no {BUILD_FILE}.",
+            mend="See docs/build-part.md for what belongs into it; write an entry elsewhere, then rename it in.",
+        )
     with path.open("rb") as opened:
         return parse_build_part(opened.read(MAX_BYTES + 1))
-
-
-def sweep(directory: Path, older_than: datetime) -> None:
-    """Delete entries that were done before this instant."""
-    for path in (directory / DONE).iterdir():
-        if datetime.fromtimestamp(path.lstat().st_mtime, UTC) < older_than:
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

@@ -5,6 +5,7 @@ however long the busy time-out is; `BEGIN IMMEDIATE` waits instead. PostgreSQL s
 a row lock that the services take (`projects.lock`).
 """
 
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -44,8 +45,9 @@ _SPELLING = "Use sqlite:///PATH or postgresql://USER@HOST/NAME."
 def _parsed(url: str) -> URL:
     try:
         return make_url(url)
-    except ArgumentError as error:
-        raise BadConfiguration(f"{url!r} is no database URL.", mend=_SPELLING) from error
+    except (ArgumentError, ValueError) as error:
+        public = re.split(r"[?#]", url.rpartition("@")[2])[0]  # what comes before or after it may be a password
+        raise BadConfiguration(f"{public!r} is no database URL.", mend=_SPELLING) from error
 
 
 def _postgresql(url: URL, busy_timeout_ms: int) -> Engine:
@@ -128,6 +130,8 @@ def translated() -> Iterator[None]:
     except PoolTimeout as error:
         raise _busy("all of its connections are in use") from error
     except DBAPIError as error:
+        if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_NOTADB":
+            raise BadConfiguration("The database file is no SQLite database.", mend="Check its path.") from error
         if _may_pass(error):
             raise _busy(str(error.orig).strip()) from error
         raise

@@ -72,8 +72,8 @@ async def _content(request: Request) -> bytes:
         content = unpacker.decompress(bytes(sent), MAX_UNPACKED_BYTES)
     except zlib.error as error:
         raise BadInput("The body is no gzip.", mend="Send it again.") from error
-    if not unpacker.eof:
-        raise TooLarge(
-            f"The body is cut off, or unpacks to more than {MAX_UNPACKED_BYTES // 1024**2} MiB.", mend="Send less."
-        )
+    if not unpacker.eof and len(content) == MAX_UNPACKED_BYTES:
+        raise TooLarge(f"The body unpacks to more than {MAX_UNPACKED_BYTES // 1024**2} MiB.", mend="Send less.")
+    if not unpacker.eof or unpacker.unused_data:
+        raise BadInput("The body is cut off, or more than one gzip stream.", mend="Send it again, as one stream.")
     return content
