@@ -1,6 +1,6 @@
 """Laws of taking reports in, on both databases: repeating, reordering and dividing uploads changes nothing."""
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -17,6 +17,7 @@ from quarantine.services.app import App
 from quarantine.store import projects
 from quarantine.store.engine import reading
 from quarantine.store.tables import metadata
+from tests.scenarios.stored import rows
 from tests.world import World, junit, tree
 
 NAMES = [f"t{number}" for number in range(12)]
@@ -33,22 +34,6 @@ def make_world(app: App, clock: FrozenClock) -> Callable[[], World]:
     """Return a function that makes one more project on the same database."""
     numbers = count()
     return lambda: World(app, clock, f"law-{next(numbers)}").created()
-
-
-def rows(world: World, *, but: Container[str] = ()) -> dict[str, list[str]]:
-    """Return every stored row of the project, by table, without the columns `but`."""
-    with reading(world.app.engine) as connection:
-        project_id = projects.by_slug(connection, world.project).id
-        return {
-            name: sorted(
-                repr({key: value for key, value in row.items() if key not in but})
-                for row in connection.execute(
-                    select(table).where(table.c["id" if name == "project" else "project_id"] == project_id)
-                ).mappings()
-            )
-            for name, table in metadata.tables.items()
-            if name != "job_run"
-        }
 
 
 def told(world: World, names: list[str] = NAMES) -> dict[str, Any]:
