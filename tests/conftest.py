@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from hypothesis import settings
 
 from quarantine.bootstrap import build_app
 from quarantine.clock import FrozenClock
@@ -14,6 +15,9 @@ from quarantine.config import Settings
 from quarantine.services.app import App
 from tests.databases import Postgres, SqliteFiles
 from tests.world import START, World
+
+settings.register_profile("quarantine", derandomize=True, deadline=None)
+settings.load_profile("quarantine")
 
 KINDS = ("sqlite", "postgresql")
 

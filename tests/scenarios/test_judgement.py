@@ -1,6 +1,7 @@
 """The promises, played on the whole product: what is quarantined, what never is, and what lets a test out again."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -308,11 +309,11 @@ def test_it_is_released_on_stronger_evidence_than_it_entered_on(world: World) ->
     assert again["disagreements"] == []
 
 
-def _clean_until_released(world: World) -> dict[str, object]:
+def _clean_until_released(world: World) -> dict[str, Any]:
     for number in range(1500):
         world.wait(hours=3)
         if world.send(f"mended-{number}", suite()).transitions:
-            move: dict[str, object] = world.explain("t3")["variants"][0]["transitions"][0]
+            move: dict[str, Any] = world.explain("t3")["variants"][0]["transitions"][0]
             return move
     raise AssertionError(world.explain("t3")["variants"][0]["exit"])
 

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quarantine.junit import Document, read_one
@@ -27,14 +27,12 @@ def test_durations(text: str | None, expected: float | None) -> None:
     assert duration_s(text) == expected
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(max_size=30))
 def test_no_text_makes_a_duration_that_cannot_be_summed(text: str) -> None:
     value = duration_s(text)
     assert value is None or (math.isfinite(value) and 0 <= value <= 86_400)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.floats(min_value=0, max_value=86_400, allow_nan=False))
 def test_what_python_writes_is_read_back(value: float) -> None:
     assert duration_s(f"{value:.9f}") == pytest.approx(value, abs=1e-9)

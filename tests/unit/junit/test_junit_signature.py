@@ -1,7 +1,7 @@
 """Failures that read the same but for what changes from run to run have one signature."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quarantine.domain.outcome import Outcome
@@ -88,14 +88,12 @@ def test_the_algorithm_is_fixed() -> None:
     assert signature(failure("assert 17 == 18", kind="AssertionError")) == "s1:200bd398d82b169a"
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(), st.text())
 def test_any_text_has_a_signature_of_one_shape(message: str, kind: str) -> None:
     found = signature(failure(message, kind=kind))
     assert found == "" or (found.startswith("s1:") and len(found) == 19)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text())
 def test_normalising_is_bounded(text: str) -> None:
     assert len(normalised(text * 50)) <= 2_000

@@ -3,7 +3,7 @@
 from xml.parsers import expat
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quarantine.junit import plain_text
@@ -33,7 +33,6 @@ def test_plain_text(text: str, plain: str) -> None:
     assert plain_text(text) == plain
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text())
 def test_plain_text_holds_nothing_that_acts(text: str) -> None:
     plain = plain_text(text)
@@ -42,7 +41,6 @@ def test_plain_text_holds_nothing_that_acts(text: str) -> None:
     assert "\u202e" not in plain
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_legal_text_is_what_xml_allows(text: str) -> None:
     escaped = legal(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -50,7 +48,6 @@ def test_legal_text_is_what_xml_allows(text: str) -> None:
     expat.ParserCreate().Parse(f"<a>{escaped}</a>", True)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.text(max_size=30)), st.integers(1, 20), st.integers(1, 20))
 def test_pieces_are_kept_as_the_whole_would_be(pieces: list[str], head: int, tail: int) -> None:
     """Where a text is cut does not depend on the pieces it arrived in."""

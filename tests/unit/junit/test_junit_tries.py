@@ -173,7 +173,7 @@ def test_the_same_bytes_twice_are_read_once(read: Read) -> None:
 WRITERS = st.sampled_from([gotestsum, gradle, testng, unknown, surefire, prow])
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(WRITERS, st.text("PFESTo", min_size=1, max_size=4)), min_size=2, max_size=3))
 def test_the_order_of_documents_changes_nothing(files: list[tuple[Callable[[str], str], str]]) -> None:
     documents = [Document(str(number), write(records).encode()) for number, (write, records) in enumerate(files)]

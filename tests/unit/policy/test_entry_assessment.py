@@ -153,7 +153,7 @@ def _is_closer(one: EntryAssessment, two: EntryAssessment) -> bool:
     return one.is_met and not two.is_met
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(_histories(), st.data())
 def test_dropping_an_onset_never_brings_a_test_closer(heads: list[Head], data: st.DataObject) -> None:
     """With span and trunk conditions in force: what does not enter still does not with an onset taken away."""
@@ -164,7 +164,7 @@ def test_dropping_an_onset_never_brings_a_test_closer(heads: list[Head], data: s
     assert after.nearness >= before.nearness * (1 - 1e-9) or before.is_met
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_histories(), st.integers(0, 2_500), st.integers(1, 200))
 def test_more_clean_trials_never_bring_a_test_closer(heads: list[Head], after: int, clean: int) -> None:
     """Clean trials put in anywhere never turn a test that does not enter into one that does."""
@@ -180,7 +180,7 @@ def test_the_properties_see_both_answers() -> None:
     assert not assess_entry([_head(i, 60 * i, 40 * i) for i in range(1, 3)], 120, 1e-3, POLICY).is_met
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_histories())
 def test_evidence_survives_json_and_recomputes(heads: list[Head]) -> None:
     """What is stored with a decision is JSON, and gives the same decision again."""

@@ -107,7 +107,7 @@ def _histories(draw: st.DrawFn, *, trunk_only: bool = False) -> list[Head]:
     return heads
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_histories())
 def test_what_counts_is_confirmed_spaced_and_of_distinct_changes(heads: list[Head]) -> None:
     """Whatever the history, counted onsets are confirmed heads, six hours apart, no change twice, in order."""
@@ -120,7 +120,7 @@ def test_what_counts_is_confirmed_spaced_and_of_distinct_changes(heads: list[Hea
     assert len(changes) == len(set(changes))
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_histories(trunk_only=True), st.data())
 def test_on_trunk_a_confirmation_never_makes_fewer_or_later_onsets(heads: list[Head], data: st.DataObject) -> None:
     """With one more head confirmed, the j-th onset comes no later, for every j: earliest-first stays ahead."""

@@ -50,7 +50,7 @@ def _evidence(draw: st.DrawFn) -> tuple[list[int], list[int]]:
     return [int(head) for head in heads], onsets
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_evidence())
 def test_the_vectorised_windows_are_those_of_the_definition(evidence: tuple[list[int], list[int]]) -> None:
     """The nearest window found at once equals the least p / limit over all windows judged one by one."""
@@ -58,7 +58,7 @@ def test_the_vectorised_windows_are_those_of_the_definition(evidence: tuple[list
     assert _nearness(heads, onsets) == pytest.approx(_definition(heads, onsets), rel=1e-9)
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_evidence(), st.data())
 def test_dropping_an_onset_never_brings_a_test_closer(
     evidence: tuple[list[int], list[int]], data: st.DataObject
@@ -72,7 +72,7 @@ def test_dropping_an_onset_never_brings_a_test_closer(
     assert _nearness(heads, fewer) >= _nearness(heads, onsets) * (1 - 1e-12)
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_evidence(), st.integers(0, 3_000), st.integers(1, 500))
 def test_more_clean_trials_never_bring_a_test_closer(
     evidence: tuple[list[int], list[int]], after: int, clean: int
@@ -83,7 +83,7 @@ def test_more_clean_trials_never_bring_a_test_closer(
     assert _nearness(later, onsets) >= _nearness(heads, onsets) * (1 - 1e-12)
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_evidence(), st.data())
 def test_conditions_only_hold_a_test_back(evidence: tuple[list[int], list[int]], data: st.DataObject) -> None:
     """Whatever the conditions, and the later they hold, the nearest window is no nearer than without them."""

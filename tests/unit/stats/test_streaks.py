@@ -30,7 +30,7 @@ def test_p1_without_failures_is_the_tolerance() -> None:
     assert rate_to_refute(0, 100, 0.001) == 0.001
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(1e-4, 0.9), st.floats(1e-12, 0.9))
 def test_clean_trials_are_the_least_that_binomtest_accepts(rate: float, level: float) -> None:
     """The count returned refutes the rate at the level, and one less does not."""
