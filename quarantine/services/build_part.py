@@ -4,10 +4,10 @@ Nothing in it chooses the lane: that comes from the token, and so does the chang
 """
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from quarantine.domain.build import Build
 from quarantine.domain.identity import variant_keys
@@ -17,8 +17,16 @@ from quarantine.errors import BadBuildPart
 MAX_BYTES = 16 * 1024 * 1024
 """A delta against the base lists changed parts; sixteen megabytes hold some 150,000 of them."""
 
-Word = Annotated[str, Field(max_length=200)]
-Line = Annotated[str, Field(max_length=4000)]
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("String should hold no NUL character")
+    return text
+
+
+NoNul = AfterValidator(_without_nul)
+Word = Annotated[str, Field(max_length=200), NoNul]
+Line = Annotated[str, Field(max_length=4000), NoNul]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]
 Key = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f]+$")]
@@ -33,7 +41,7 @@ class BuildPart(BaseModel):
     schema_: Literal[1] = Field(alias="schema", description="Version of this format.")
     kind: Literal["run", "rerun"] = Field("run", description="`rerun` when it was ordered because of an earlier build.")
     rerun_of: Line | None = Field(None, description="The `build` that a rerun repeats.")
-    build: Annotated[str, Field(min_length=1, max_length=500)] = Field(
+    build: Annotated[str, Field(min_length=1, max_length=500), NoNul] = Field(
         description="The CI system's own name for the execution: unique for a run, the same for all its jobs."
     )
     attempt: Annotated[int, Field(ge=1, le=10_000)] = Field(
@@ -61,7 +69,7 @@ class BuildPart(BaseModel):
     started_at: datetime | None = Field(None, strict=False, description="When the run began, with its offset.")
     exit_code: Annotated[int, Field(ge=-255, le=255)] | None = Field(None, description="The runner's exit code.")
     command: Line = Field("", description="The command that ran, so that it can be run again.")
-    environment_hash: Annotated[str, Field(max_length=64)] | None = Field(
+    environment_hash: Annotated[str, Field(max_length=64), NoNul] | None = Field(
         None, description="Hash of the interpreter and the installed distributions."
     )
 
@@ -79,11 +87,19 @@ def parse_build_part(data: bytes | str) -> BuildPart:
         raise BadBuildPart(
             f"The build part is not schema 1: {_faults(error)}.", mend="See docs/build-part.md for every field."
         ) from error
-    if part.started_at is not None and part.started_at.tzinfo is None:
-        raise BadBuildPart(
-            "The build part's `started_at` has no offset from UTC.", mend="Write it like 2026-11-30T20:05:53+00:00."
-        )
+    if part.started_at is not None:
+        _check_instant(part.started_at)
     return part
+
+
+def _check_instant(at: datetime) -> None:
+    fault = "has no offset from UTC" if at.tzinfo is None else ""
+    try:
+        at.astimezone(UTC)
+    except OverflowError:
+        fault = "lies outside the years that are told in UTC"
+    if fault:
+        raise BadBuildPart(f"The build part's `started_at` {fault}.", mend="Write it like 2026-11-30T20:05:53+00:00.")
 
 
 def _faults(error: ValidationError) -> str:

@@ -12,6 +12,7 @@ from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.store import audit, histories, projects, standings, tokens
 from quarantine.store.engine import writing
+from quarantine.store.sql import storable
 from quarantine.store.tokens import Scope
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -44,6 +45,7 @@ def create_token(
 ) -> str:
     """Create a token and return its secret, the only time it is known; raises NotFound and BadInput."""
     bearer.require(Scope.ADMIN)
+    label = storable(label)[:100]
     with writing(app.engine) as connection:
         project, now = projects.by_slug(connection, slug, lock=True), app.clock()
         secret = tokens.create(
@@ -51,12 +53,12 @@ def create_token(
             project.id,
             scope=Scope(scope),
             lane=Lane(lane) if lane else None,
-            change=change,
-            label=label[:100],
+            change=storable(change) if change else change,
+            label=label,
             now=now,
             expires_at=now + lifetime if lifetime else None,
         )
-        detail = {"scope": scope, "lane": lane, "change": change, "label": label[:100]}
+        detail = {"scope": scope, "lane": lane, "change": change, "label": label}
         audit.record(connection, project.id, at=now, actor=bearer.actor, action="create-token", detail=detail)
     return secret
 
@@ -108,8 +110,8 @@ def release(app: App, slug: str, name: str, *, bearer: Bearer, reason: str) -> d
             move = transition_by_hand(
                 assess.standing_of(row),
                 Status.GATING,
-                reason=reason,
-                by=bearer.actor,
+                reason=storable(reason),
+                by=storable(bearer.actor),
                 expires_at=None,
                 mode=project.mode,
                 now=now,

@@ -28,6 +28,7 @@ from quarantine.store import outcomes as codes_of
 from quarantine.store.engine import reading, writing
 from quarantine.store.projects import Project
 from quarantine.store.roster import Ordinals, Roster
+from quarantine.store.sql import storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ def ingest(app: App, slug: str, bearer: Bearer, part: BuildPart, documents: Sequ
     build = build_of(part, lane=bearer.reporting_lane(), bound_change=bearer.change, token_id=bearer.token_id)
     with reading(app.engine) as connection:
         project_id = projects.by_slug(connection, slug).id
+    documents = [document._replace(name=storable(document.name)) for document in documents]
     upload = read_together(documents, stream=build.stream)
     offer = _Offer(bearer, build, documents, upload, archive.Kept.of(documents, upload.readings))
     if not offer.kept.accepted:

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from quarantine.store.sql import storable
 from quarantine.store.tables import AUDIT
 
 
@@ -14,7 +15,7 @@ def record(connection: Connection, project_id: int, *, at: datetime, actor: str,
     number = connection.execute(last).scalar_one() + 1
     connection.execute(
         AUDIT.insert().values(
-            project_id=project_id, number=number, at=at, actor=actor[:120], action=action, detail=detail
+            project_id=project_id, number=number, at=at, actor=storable(actor)[:120], action=action, detail=detail
         )
     )
 

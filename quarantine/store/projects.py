@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, select, update
 
 from quarantine.domain.outcome import Mode
 from quarantine.errors import Conflict, NotFound
-from quarantine.store.sql import insert_if_new
+from quarantine.store.sql import insert_if_new, storable
 from quarantine.store.tables import PROJECT
 
 
@@ -56,7 +56,7 @@ def by_slug(connection: Connection, slug: str, *, lock: bool = False) -> Project
 
     Raises NotFound when there is none.
     """
-    query = select(PROJECT).where(PROJECT.c.slug == slug)
+    query = select(PROJECT).where(PROJECT.c.slug == storable(slug))
     row = connection.execute(query.with_for_update() if lock else query).mappings().first()
     if row is None:
         raise NotFound(
@@ -92,7 +92,7 @@ def touch_gating(connection: Connection, project_id: int) -> None:
 
 def gating_version(connection: Connection, slug: str) -> int | None:
     """Return the version of the gating set; None when there is no such project."""
-    return connection.execute(select(PROJECT.c.gating_version).where(PROJECT.c.slug == slug)).scalar()
+    return connection.execute(select(PROJECT.c.gating_version).where(PROJECT.c.slug == storable(slug))).scalar()
 
 
 def slug_of(connection: Connection, project_id: int) -> str:

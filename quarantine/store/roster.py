@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select, update
 
 from quarantine.domain.report import Run
+from quarantine.store.sql import storable
 from quarantine.store.tables import TEST
 
 Words = NDArray[np.uint64]
@@ -166,7 +167,7 @@ def rows(connection: Connection, project_id: int, ordinals: Iterable[int]) -> di
 
 def named(connection: Connection, project_id: int, names: Iterable[str]) -> list[dict[str, Any]]:
     """Return the rows of every test whose bare name is one of these."""
-    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.in_(list(names)))
+    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.in_(list(map(storable, names))))
     return [dict(row) for row in connection.execute(query.order_by(TEST.c.ordinal)).mappings()]
 
 
@@ -179,5 +180,5 @@ def by_digest(connection: Connection, project_id: int, digest: bytes) -> dict[st
 
 def resembling(connection: Connection, project_id: int, part: str, limit: int) -> list[dict[str, Any]]:
     """Return a few tests whose bare name holds this text."""
-    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.contains(part, autoescape=True))
+    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.contains(storable(part), autoescape=True))
     return [dict(row) for row in connection.execute(query.order_by(TEST.c.ordinal).limit(limit)).mappings()]

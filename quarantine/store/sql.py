@@ -1,5 +1,6 @@
-"""The two statements whose spelling differs between the databases."""
+"""What differs between the databases: the spelling of two statements, and the texts they hold."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,6 +8,15 @@ from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
 Row = Mapping[str, Any]
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """Return the text as both databases hold it: U+FFFD for NUL and for halves of surrogate pairs.
+
+    A file name or an argument of the command line that is no UTF-8 brings such halves.
+    """
+    return _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
