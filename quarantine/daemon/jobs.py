@@ -14,7 +14,9 @@ from datetime import datetime
 from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import Connection
 
+from quarantine.clock import system_clock
 from quarantine.daemon.spool import Spool
+from quarantine.errors import Busy
 from quarantine.services import archive
 from quarantine.services.app import App
 from quarantine.store import builds, jobs
@@ -57,6 +59,13 @@ def run_due(app: App, table: Sequence[Job] = JOBS) -> list[str]:
     return done
 
 
+def _tick(app: App) -> None:
+    try:
+        run_due(app)
+    except Busy as busy:
+        log.warning("Scheduled work waits: %s", busy)
+
+
 class Ticking:
     """The scheduled work of one daemon, from construction until `stop`.
 
@@ -68,8 +77,8 @@ class Ticking:
             spool.prepare()
         self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(timezone="UTC")
-        once = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1, "next_run_time": app.clock()}
-        self._scheduler.add_job(run_due, "interval", [app], seconds=TICK_S, **once)
+        once = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1, "next_run_time": system_clock()}
+        self._scheduler.add_job(_tick, "interval", [app], seconds=TICK_S, **once)
         for spool in spools:
             self._scheduler.add_job(self._drain, "interval", [spool], seconds=SPOOL_TICK_S, **once)
             self._scheduler.add_job(spool.sweep, "interval", hours=1, **once)

@@ -5,7 +5,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -81,10 +81,11 @@ def serve(
     Raises BadConfiguration when a spool cannot be used.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("apscheduler").setLevel(logging.WARNING)
+    for talkative in ("apscheduler", "uvicorn"):
+        logging.getLogger(talkative).setLevel(logging.WARNING)
     options: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
     server = uvicorn.Server(uvicorn.Config(web, **options, backlog=BACKLOG, timeout_graceful_shutdown=GRACE_S))
-    with _stopping_on_signals(server):
+    with _stopping_on_signals(server), closing(listener):
         ticking = jobs.Ticking(app, spools)
         try:
             ready()
