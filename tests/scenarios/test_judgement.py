@@ -178,7 +178,7 @@ def test_an_agent_cannot_have_a_test_quarantined(world: World) -> None:
     for number in range(50):
         world.wait(hours=8)
         world.send(f"agent-{number}", suite(t4="FP"), lane=Lane.AGENT, change=f"ticket-{number}")
-        shared = {"tree": tree("first"), "commit": commit("first")}
+        shared: dict[str, Any] = {"tree": tree("first"), "commit": commit("first")}
         world.send(f"copy-{number}", suite(t4="FP"), lane=Lane.AGENT, change=f"ticket-{number}", **shared)
         world.send(f"pass-{number}", suite(), lane=Lane.AGENT, change=f"ticket-{number}", **shared)
     [variant] = world.explain("t4")["variants"]
@@ -191,7 +191,7 @@ def test_an_agent_cannot_have_a_test_quarantined(world: World) -> None:
 def test_one_change_votes_once_and_trunk_must_speak_too(world: World) -> None:
     """Reviews on trunk's own tree are trials, but a change gives one onset, and two must come from trunk."""
     world.send("first", suite())
-    shared = {"tree": tree("first"), "commit": commit("first"), "lane": Lane.REVIEW}
+    shared: dict[str, Any] = {"tree": tree("first"), "commit": commit("first"), "lane": Lane.REVIEW}
     for number in range(12):
         world.wait(hours=12)
         world.send(f"review-{number}", suite(t4="FP"), change=f"PR-{number % 6}", **shared)
