@@ -54,4 +54,7 @@ def cli() -> None:
 
     quarantine takes in every JUnit report, proves which failures the change cannot explain, and takes such tests out of
     the gating set while they go on running and being reported.
+
+    Exit codes: 0 when it is done or the answer is yes; 1 when the answer is no, or when nobody answers now and the same
+    call may succeed later; 2 when the call or the configuration has to be mended. Each verb's --help says more.
     """

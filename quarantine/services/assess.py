@@ -22,7 +22,7 @@ from quarantine.services.attribution import Attribution
 from quarantine.services.confirming import TreeOutcomes, known_of_tree
 from quarantine.services.counting import Batch
 from quarantine.services.intake import Intake
-from quarantine.services.naming import never_reason
+from quarantine.services.naming import name_of, never_reason
 from quarantine.stats.multiplicity import pair_alpha, restarted_alpha, streak_level
 from quarantine.stats.streaks import clean_trials_needed
 from quarantine.store import builds, heads, outcomes, projects, standings
@@ -203,7 +203,8 @@ class Assessor:
                 evidence=_range(self.intake, move),
             )
             self._cap = None
-            self.sentences.append(move.reason)
+            name = name_of(self.intake.connection, self.intake.project, test)
+            self.sentences.append(f"{name}: {move.from_status.value} -> {move.to_status.value}. {move.reason}")
 
     def cap(self) -> Cap:
         """Return the room left in quarantine, counted in tests."""

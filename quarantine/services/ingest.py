@@ -42,7 +42,7 @@ class Receipt:
         counts: tests of this build so far: passed, failed, skipped, flaky.
         run_events: records of this upload that are no tests.
         new_tests: tests never seen before.
-        transitions: one sentence for each change of standing.
+        transitions: for each change of standing the test, from where to where, and why.
     """
 
     build_seq: int

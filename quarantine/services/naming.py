@@ -26,6 +26,11 @@ def display_of(row: dict[str, Any]) -> str:
     return TestName(tuple(row["suite"]), row["classname"], row["name"]).display
 
 
+def name_of(connection: Connection, project: Project, test: int) -> str:
+    """Return the name of the test with this ordinal as people read it."""
+    return display_of(roster.rows(connection, project.id, [test])[test])
+
+
 def spellings_of(row: dict[str, Any]) -> frozenset[str]:
     """Return the accepted spellings of a stored test, the opaque id left out."""
     return spellings(TestName(tuple(row["suite"]), row["classname"], row["name"]), row["file"])

@@ -14,9 +14,9 @@ from quarantine.web.application import create_web
 
 
 @contextmanager
-def hosted(app: App, *, open_lane: Lane | None = Lane.TRUNK) -> Iterator[str]:
+def hosted(app: App, *, open_lane: Lane | None = Lane.TRUNK, port: int = 0) -> Iterator[str]:
     """Yield the address of a running daemon; without a lane every request needs a token."""
-    with closing(server.bind("127.0.0.1", 0)) as listener:
+    with closing(server.bind("127.0.0.1", port)) as listener:
         config = uvicorn.Config(create_web(app, open_lane=open_lane), log_config=None, access_log=False)
         web = uvicorn.Server(config)
         thread = threading.Thread(target=web.run, args=[[listener]])

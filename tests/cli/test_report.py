@@ -1,0 +1,226 @@
+"""`quarantine report`: what it fills in by itself, and what becomes of a report that nobody takes."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from quarantine.client.environment import environment_of
+from quarantine.client.tree import read_tree
+from quarantine.clock import FrozenClock
+from quarantine.store import builds, projects
+from quarantine.store.engine import reading
+from tests.cli.conftest import Daemon
+from tests.cli.hosting import hosted
+from tests.cli.repository import Repository
+from tests.cli.shell import Shell
+from tests.world import PROJECT, START, World, junit
+
+NOWHERE = ("--url", "http://127.0.0.1:9", "--project", PROJECT)
+REPORT = junit({"t1": "P", "t2": "F", "t3": "S"})
+
+
+@pytest.fixture
+def repository(shell: Shell) -> Repository:
+    """Return a clone with a trunk of two commits, in the folder the shell is in."""
+    os.rmdir(shell.folder)  # noqa: PTH106 - it is made again
+    repository = Repository.of(shell.folder, {"shop.py": "PRICE = 1\n", "README": "one\n"})
+    repository.commit({"shop.py": "PRICE = 2\n"})
+    return repository
+
+
+@pytest.fixture
+def report(shell: Shell) -> Path:
+    """Return a report that lies beside what was tested."""
+    path = shell.folder.parent / "report.xml"
+    path.write_bytes(REPORT)
+    return path
+
+
+def build_of(daemon: Daemon, seq: int = 1) -> dict[str, object]:
+    """Return a stored build."""
+    with reading(daemon.app.engine) as connection:
+        project = projects.by_slug(connection, PROJECT)
+        return dict(builds.get(connection, project.id, [seq])[seq])
+
+
+def test_it_says_what_was_stored(daemon: Daemon, shell: Shell, repository: Repository, report: Path) -> None:
+    """Counts for people, the receipt as JSON for programs; the same again is stored once and says so."""
+    assert repository.path == shell.folder
+    first = shell.run("report", report, *daemon.over_http, "--build", "b1")
+    assert first.out == "Build 1: 1 passed, 1 failed, 1 skipped, 0 flaky.\n"
+    assert first.err == ""
+    again = shell.run("report", report, *daemon.over_http, "--build", "b1")
+    assert again.out == "Build 1: 1 passed, 1 failed, 1 skipped, 0 flaky. It was already stored.\n"
+    told = shell.run("report", report, *daemon.over_http, "--build", "b1", "--json").json
+    assert (told["status"], told["build"], told["new"], told["failed"]) == ("sent", 1, False, 1)
+    assert told["reports"][0]["status"] == "ok"
+
+
+def test_the_tree_is_what_lies_there(daemon: Daemon, shell: Shell, repository: Repository, report: Path) -> None:
+    """Uncommitted and untracked files, ignored ones too, are part of what was tested; the report itself is not."""
+    committed = read_tree(repository.path).hash
+    repository.write({"shop.py": "PRICE = 3\n", "new.py": "", ".gitignore": ".env\n", ".env": "SECRET=1\n"})
+    inside = repository.path / "report.xml"
+    inside.write_bytes(REPORT)
+    said = shell.run("report", inside, *daemon.over_http, "--build", "b1")
+    assert "Files that are in no commit count as part of what was tested: .env, .gitignore, new.py." in said.err
+    stored = build_of(daemon)
+    assert stored["tree"] == read_tree(repository.path, leave_out=[inside]).hash
+    assert stored["tree"] != committed
+    assert stored["commit"] == repository.head
+    shell.run("report", inside, report, *daemon.over_http, "--build", "b2", "--leave-out", repository.path / ".env")
+    assert build_of(daemon, 2)["tree"] == read_tree(repository.path, leave_out=[inside, repository.path / ".env"]).hash
+
+
+def test_the_change_is_told_against_trunk(shell: Shell, repository: Repository, report: Path) -> None:
+    """The commit shared with trunk, and each part of a file that differs from it; the environment and the machine."""
+    trunk = repository.head
+    repository.git("checkout", "-qb", "feature")
+    repository.commit({"shop.py": "PRICE = 4\n", "gone.py": "", "README": "two\n"})
+    repository.write({"shop.py": "PRICE = 5\n\ndef price():\n    return PRICE\n"})
+    shell.run("report", report, *NOWHERE, "--build", "b1", "--job", "unit", "--variant", "browser=none")
+    [kept] = (shell.folder.parent / "home" / "quarantine" / "spool").glob("*/waiting/*/build.json")
+    part = json.loads(kept.read_text())
+    assert part["base_commit"] == trunk
+    changed = {(path, part) for path, part, _hash in part["changed"]}
+    assert {("shop.py", "module"), ("shop.py", "body"), ("README", "blob")} <= changed
+    assert part["environment_hash"] == environment_of().hash
+    assert part["runner"]
+    assert (part["job"], part["variant"]) == ("unit", {"os": sys.platform, "browser": "none"})
+
+
+def test_options_overrule_what_ci_says(daemon: Daemon, shell: Shell, repository: Repository, report: Path) -> None:
+    """The environment of a CI system is read; whatever is stated on the line wins."""
+    ci = {"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "123", "GITHUB_JOB": "tests", "RUNNER_NAME": "runner-7"}
+    shell.run("report", report, *daemon.over_http, **ci)
+    stored = build_of(daemon)
+    assert [stored[key] for key in ("build", "job", "runner", "kind")] == ["123", "tests", "runner-7", "run"]
+    shell.run(
+        *("report", report, *daemon.over_http, "--job", "nightly", "--attempt", "1", "--stream", "shop"),
+        *("--command", "make test", "--exit-code", "1", "--rerun-of", "123", "--build", "r1", "--incomplete"),
+        **ci,
+    )
+    stored = build_of(daemon, 2)
+    assert [stored[key] for key in ("build", "job", "stream", "command")] == ["r1", "nightly", "shop", "make test"]
+    assert [stored[key] for key in ("exit_code", "kind", "rerun_of", "complete")] == [1, "rerun", "123", False]
+    assert repository.head == stored["commit"]
+
+
+def test_a_daemon_that_is_away_gets_it_the_next_time(
+    daemon: Daemon, shell: Shell, repository: Repository, report: Path
+) -> None:
+    """A warning and exit code 0: an upload never decides a verdict. It waits here, and goes with the next one."""
+    with hosted(daemon.app) as url:
+        pass
+    away = ("--url", url, "--project", PROJECT)
+    said = shell.run("report", report, *away, "--build", "waited")
+    assert said.out == ""
+    [line] = said.err.splitlines()
+    assert line.startswith(f"quarantine: {url} cannot be reached")
+    assert "is sent with the next upload" in line
+    told = shell.run("report", report, *away, "--build", "waited", "--json")
+    assert told.json["status"] == "spooled"
+    assert shell.run("report", report, *away, "--build", "waited", "--strict", code=1).out == ""
+    assert repository.head
+    port = url.rpartition(":")[2]
+    with hosted(daemon.app, port=int(port)):
+        report.write_bytes(junit({"t1": "P"}))
+        assert shell.run("report", report, *away, "--build", "next").err == ""
+    assert [build_of(daemon, seq)["build"] for seq in (1, 2)] == ["waited", "next"]
+
+
+def test_what_is_refused_is_said_and_decides_nothing(
+    daemon: Daemon, shell: Shell, repository: Repository, report: Path
+) -> None:
+    """A report nobody can read, an unknown project, a wrong token: a warning with the reason, and exit code 0."""
+    assert repository.head
+    page = shell.folder.parent / "page.xml"
+    page.write_text("<html>502</html>")
+    said = shell.run("report", page, *daemon.over_http)
+    assert said.out == ""
+    assert "refused it: No report in this upload could be read. page.xml: It looks like an HTML page" in said.err
+    told = shell.run("report", page, *daemon.over_http, "--json").json
+    assert (told["status"], told["code"]) == ("refused", "not-junit")
+    assert shell.run("report", page, *daemon.over_http, "--strict", code=1).out == ""
+    lost = shell.run("report", report, "--url", daemon.url, "--project", "nowhere").err
+    assert "'nowhere'" in lost
+    token = daemon.token("read")
+    with hosted(daemon.app, open_lane=None) as url:
+        wrong = shell.run("report", report, "--url", url, "--project", PROJECT, "--token", "qt_wrong").err
+        read_only = shell.run("report", report, "--url", url, "--project", PROJECT, QUARANTINE_TOKEN=token).err
+    assert "unknown, expired or revoked" in wrong
+    assert "may not send reports" in read_only
+    assert len(wrong.splitlines()) == len(read_only.splitlines()) == 1
+
+
+def test_a_mixed_upload_names_what_was_not_read(
+    daemon: Daemon, shell: Shell, repository: Repository, report: Path
+) -> None:
+    """What could be read counts; of the rest the reason is shown, and nothing in it acts on the terminal."""
+    assert repository.head
+    bad = shell.folder.parent / "bad\x1b[31m.xml"
+    bad.write_text("<html>502</html>")
+    said = shell.run("report", report, bad, *daemon.over_http, "--build", "b1")
+    counts, refused = said.out.splitlines()
+    assert counts == "Build 1: 1 passed, 1 failed, 1 skipped, 0 flaky."
+    assert refused.startswith("bad.xml: It looks like an HTML page")
+    assert "\x1b" not in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["absent.xml"], "absent.xml"),
+        ([], "FILES"),
+        (["r.xml", "--variant", "os"], "'os' is not KEY=VALUE"),
+        (["r.xml", "--attempt", "0"], "--attempt"),
+        (["r.xml", "--root", "absent"], "--root"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(shell: Shell, words: list[str], said: str) -> None:
+    """What was typed wrongly is named, before anything is sent."""
+    (shell.folder / "r.xml").write_bytes(REPORT)
+    answer = shell.run("report", *words, *NOWHERE, code=2)
+    assert answer.out == ""
+    assert said in answer.err
+
+
+def test_nobody_to_send_it_to_is_a_mistake_of_configuration(shell: Shell) -> None:
+    """Without an address, or with one that is none, or an interpreter that does not answer: exit code 2, one line."""
+    (shell.folder / "r.xml").write_bytes(REPORT)
+    at = ("report", "r.xml", "--project", PROJECT)
+    assert shell.refused(*at).startswith("No daemon is named. Give --url")
+    assert "is not the address of a daemon" in shell.refused(*at, "--url", "ftp://example.org")
+    assert "could not be asked" in shell.refused(*at, "--url", "http://127.0.0.1:9", "--python", "no-such-python")
+
+
+def test_outside_a_repository_it_still_reports(daemon: Daemon, shell: Shell) -> None:
+    """The tree is hashed all the same; that nothing can be said of the change is said."""
+    (shell.folder / "r.xml").write_bytes(REPORT)
+    (shell.folder / "shop.py").write_text("PRICE = 1\n")
+    said = shell.run("report", "r.xml", *daemon.over_http, "--build", "b1")
+    assert "every test counts as reached" in said.err
+    stored = build_of(daemon)
+    assert stored["tree"] == read_tree(shell.folder, leave_out=[shell.folder / "r.xml"]).hash
+    assert (stored["commit"], stored["base_commit"]) == (None, None)
+
+
+def test_a_transition_is_told_to_whoever_sent_the_report(daemon: Daemon, shell: Shell) -> None:
+    """The rerun that proves a test broken is answered with the sentence that says so."""
+    (shell.folder / "r.xml").write_bytes(junit({"t1": "P", "t2": "F"}))
+    tested = read_tree(shell.folder, leave_out=[shell.folder / "r.xml"]).hash
+    world = World(daemon.app, FrozenClock(START))
+    same = {"variant": {"os": sys.platform}, "environment_hash": environment_of().hash, "job": ""}
+    world.send("green", {"t1": "P", "t2": "P"}, **same)
+    for number in range(3):
+        stated = same | ({"tree": tested} if number == 0 else {})
+        world.send(f"red-{number}", {"t1": "P", "t2": "F"}, **stated)
+        for attempt in range(1 if number == 0 else 2):
+            world.rerun(f"red-{number}", {"t1": "P", "t2": "F"}, number=attempt, **stated)
+    said = shell.run("report", "r.xml", *daemon.over_http, "--rerun-of", "red-0", "--build", "rerun")
+    counts, transition = said.out.splitlines()
+    assert counts.startswith("Build ")
+    assert transition.startswith("tests.test_ledger::t2: gating -> broken. Failed 3 trunk trials in a row")
