@@ -1,10 +1,24 @@
 """`quarantine db`: the database's schema."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from quarantine.cli.options import on_database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+
+def _engine(config_path: Path | None, database: str | None) -> "Engine":
+    """Return the database, which is closed when the verb ends."""
+    from quarantine import config
+    from quarantine.store.engine import open_engine
+
+    engine = open_engine(database or config.load(config_path).database)
+    click.get_current_context().call_on_close(engine.dispose)
+    return engine
 
 
 @click.group()
@@ -19,11 +33,9 @@ def upgrade(config_path: Path | None, database: str | None) -> None:
 
     An existing SQLite file is first copied beside itself.
     """
-    from quarantine import config
     from quarantine.store import migrations
-    from quarantine.store.engine import open_engine
 
-    engine = open_engine(database or config.load(config_path).database)
+    engine = _engine(config_path, database)
     before = migrations.current_revision(engine)
     migrations.upgrade(engine)
     after = migrations.current_revision(engine)
@@ -35,10 +47,8 @@ def upgrade(config_path: Path | None, database: str | None) -> None:
 @on_database
 def check(config_path: Path | None, database: str | None) -> None:
     """Say whether the database is at the revision this version needs."""
-    from quarantine import config
     from quarantine.store import migrations
-    from quarantine.store.engine import open_engine
 
-    engine = open_engine(database or config.load(config_path).database)
+    engine = _engine(config_path, database)
     migrations.require_current(engine)
     click.echo("The database is at the newest revision.")

@@ -30,13 +30,15 @@ def on_database(function: F) -> F:
 
 
 def open_app(config_path: Path | None, database: str | None, *, migrate: bool = False) -> "App":
-    """Return the product on its database; raises BadConfiguration."""
+    """Return the product on its database, which is closed when the verb ends; raises BadConfiguration."""
     from quarantine import bootstrap, config
 
     settings = config.load(config_path)
     if database:
         settings = settings.model_copy(update={"database": database})
-    return bootstrap.build_app(settings, migrate=migrate)
+    app = bootstrap.build_app(settings, migrate=migrate)
+    click.get_current_context().call_on_close(app.engine.dispose)
+    return app
 
 
 def shell_bearer() -> "Bearer":

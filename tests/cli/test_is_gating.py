@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +47,7 @@ def harness(tmp_path: Path) -> Harness:
 
 
 @pytest.fixture
-def enforcing(judged: Daemon) -> Iterator[Daemon]:
+def enforcing(judged: Daemon) -> Daemon:
     """Return the daemon of a project that acts on its decisions."""
     decisions.set_mode(judged.app, PROJECT, "enforce", bearer=OWNER)
     return judged

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,14 +96,12 @@ def test_the_change_is_told_against_trunk(shell: Shell, repository: Repository, 
 def test_options_overrule_what_ci_says(daemon: Daemon, shell: Shell, repository: Repository, report: Path) -> None:
     """The environment of a CI system is read; whatever is stated on the line wins."""
     ci = {"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "123", "GITHUB_JOB": "tests", "RUNNER_NAME": "runner-7"}
-    shell.run("report", report, *daemon.over_http, **ci)
+    shell.variables |= ci
+    shell.run("report", report, *daemon.over_http)
     stored = build_of(daemon)
     assert [stored[key] for key in ("build", "job", "runner", "kind")] == ["123", "tests", "runner-7", "run"]
-    shell.run(
-        *("report", report, *daemon.over_http, "--job", "nightly", "--attempt", "1", "--stream", "shop"),
-        *("--command", "make test", "--exit-code", "1", "--rerun-of", "123", "--build", "r1", "--incomplete"),
-        **ci,
-    )
+    stated = ("--job", "nightly", "--attempt", "1", "--stream", "shop", "--command", "make test", "--exit-code", "1")
+    shell.run("report", report, *daemon.over_http, *stated, "--rerun-of", "123", "--build", "r1", "--incomplete")
     stored = build_of(daemon, 2)
     assert [stored[key] for key in ("build", "job", "stream", "command")] == ["r1", "nightly", "shop", "make test"]
     assert [stored[key] for key in ("exit_code", "kind", "rerun_of", "complete")] == [1, "rerun", "123", False]
@@ -213,7 +212,7 @@ def test_a_transition_is_told_to_whoever_sent_the_report(daemon: Daemon, shell: 
     (shell.folder / "r.xml").write_bytes(junit({"t1": "P", "t2": "F"}))
     tested = read_tree(shell.folder, leave_out=[shell.folder / "r.xml"]).hash
     world = World(daemon.app, FrozenClock(START))
-    same = {"variant": {"os": sys.platform}, "environment_hash": environment_of().hash, "job": ""}
+    same: dict[str, Any] = {"variant": {"os": sys.platform}, "environment_hash": environment_of().hash, "job": ""}
     world.send("green", {"t1": "P", "t2": "P"}, **same)
     for number in range(3):
         stated = same | ({"tree": tested} if number == 0 else {})

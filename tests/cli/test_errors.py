@@ -1,0 +1,174 @@
+"""What goes wrong is one line that names the place and the mend: never a traceback, never a password."""
+
+import socket
+import subprocess
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+
+from quarantine.cli.group import VERBS
+from tests.cli.conftest import Daemon
+from tests.cli.shell import Shell
+from tests.commands import QUARANTINE
+from tests.world import PROJECT
+
+READING = (("list",), ("explain", "t1"), ("reruns", "list"))
+ON_DATABASE = (
+    *READING,
+    ("enforce",),
+    ("observe",),
+    ("release", "t1", "--reason", "x"),
+    ("token", "list"),
+    ("token", "revoke", "abc"),
+    ("token", "create", "--scope", "read"),
+)
+SECRET = "geheim"
+
+
+@pytest.mark.parametrize("words", ON_DATABASE, ids=" ".join)
+def test_a_database_that_was_never_upgraded_says_so(shell: Shell, words: tuple[str, ...]) -> None:
+    """Also where there is no file yet: one line with the command that mends it."""
+    refusal = shell.refused(*words, "--project", PROJECT)
+    assert refusal.startswith("The database is at revision none, this version needs ")
+    assert refusal.endswith("Run `quarantine db upgrade` first.")
+
+
+def test_db_upgrade_mends_it(shell: Shell) -> None:
+    """Created at the newest revision, once; `db check` then agrees, as it did not before."""
+    assert "Run `quarantine db upgrade` first." in shell.refused("db", "check")
+    assert shell.run("db", "upgrade").out.startswith("sqlite:///quarantine.db is now at revision ")
+    assert shell.run("db", "upgrade").out.startswith("sqlite:///quarantine.db was already at revision ")
+    assert shell.run("db", "check").out == "The database is at the newest revision.\n"
+    assert shell.run("project", "create", "ledger", "--database", "sqlite:///quarantine.db").code == 0
+
+
+def test_the_database_is_the_one_that_is_named(shell: Shell) -> None:
+    """The option wins over the environment, which wins over the file, which wins over the default."""
+    (shell.folder / "quarantine.toml").write_text('database = "sqlite:///of-the-file.db"\n')
+    (shell.folder / "other.toml").write_text('database = "sqlite:///of-the-other.db"\n')
+    shell.run("db", "upgrade")
+    shell.run("db", "upgrade", "--config", "other.toml")
+    shell.run("db", "upgrade", QUARANTINE_DATABASE="sqlite:///of-the-environment.db")
+    shell.run("db", "upgrade", "--database", "sqlite:///of-the-line.db", QUARANTINE_DATABASE="sqlite:///nowhere.db")
+    assert sorted(path.name for path in shell.folder.glob("*.db")) == [
+        "of-the-environment.db",
+        "of-the-file.db",
+        "of-the-line.db",
+        "of-the-other.db",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('databse = "sqlite:///q.db"', "quarantine.toml has a key 'databse' that does not exist. Known keys: database"),
+        ('[[spool]]\ndirectory = "s"\nproject = "p"\nlane = "trunk"\nspeed = 1', "'spool.0.speed' that does not exist"),
+        ('[[spool]]\ndirectory = "s"\nproject = "p"\nlane = "main"', "spool.0.lane"),
+        ("port = 99999", "port"),
+        ("[policy]\np00 = 0.1", "p00"),
+        ("[policy]\nexit_ratio = 2", "exit_ratio"),
+        ("database = ", "is no TOML"),
+        ('database = "mysql://u@h/d"', "neither SQLite nor PostgreSQL"),
+        ('database = "nonsense"', "'nonsense' is no database URL"),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_is_named(shell: Shell, content: str, said: str) -> None:
+    """An unknown key, a value out of range, an incoherent policy, a file that is no TOML: refused by name."""
+    (shell.folder / "quarantine.toml").write_text(content + "\n")
+    assert said in shell.refused("project", "list")
+
+
+def test_a_configuration_file_that_is_not_there_is_named(shell: Shell) -> None:
+    """One that was named must be there; the default need not be."""
+    refusal = shell.refused("project", "list", "--config", "absent.toml")
+    assert refusal == "absent.toml cannot be read: No such file or directory. Check --config."
+
+
+def test_a_file_that_is_no_database_is_said(shell: Shell) -> None:
+    """Such as the configuration file given for the database."""
+    (shell.folder / "README").write_text("words, and no database at all\n" * 100)
+    for words in (("list", "--project", PROJECT), ("db", "upgrade"), ("project", "create", "ledger")):
+        said = shell.refused(*words, "--database", "sqlite:///README")
+        assert said == "The database file is no SQLite database. Check its path."
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://user:{SECRET}@127.0.0.1:{{port}}/db",
+        f"postgresql://user:{SECRET}@127.0.0.1:port/db",
+        f"postgresql//user:{SECRET}@127.0.0.1/db",
+        f"postgresql//127.0.0.1/db?password={SECRET}",
+        f"mysql://user:{SECRET}@127.0.0.1/db",
+    ],
+)
+def test_a_password_is_never_printed(shell: Shell, url: str) -> None:
+    """Whatever is wrong with the database's URL, and also when nobody answers there."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # bound and not listening: whoever calls is turned away
+        named = url.replace("{port}", str(nobody.getsockname()[1]))
+        for words in (("list", "--project", PROJECT), ("db", "upgrade"), ("serve", "--port", "0")):
+            said = shell.run(*words, "--database", named, code=None)
+            assert said.code in (1, 2)
+            assert SECRET not in said.out + said.err
+            assert len(said.err.splitlines()) == 1
+
+
+def test_a_password_is_not_in_what_an_upgrade_says(shell: Shell, postgres_url: str) -> None:
+    """Of a database with a password its URL is shown without."""
+    secret = postgres_url.replace("postgres:@", f"postgres:{SECRET}@")
+    said = shell.run("db", "upgrade", "--database", f"{secret}{'&' if '?' in secret else '?'}password={SECRET}")
+    assert "was already at revision" in said.out
+    assert SECRET not in said.out + said.err
+
+
+@pytest.mark.parametrize("words", READING, ids=" ".join)
+def test_a_daemon_that_does_not_answer_is_exit_code_1(shell: Shell, words: tuple[str, ...]) -> None:
+    """Nothing has to be mended at the call: the same may succeed later. The address is named."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        refusal = shell.refused(*words, "--url", url, "--project", PROJECT, code=1)
+    assert refusal.startswith(f"{url} does not answer: ")
+    assert refusal.endswith("Is `quarantine serve` running there?")
+
+
+def test_a_project_the_daemon_does_not_know_is_exit_code_2(daemon: Daemon, shell: Shell) -> None:
+    """The daemon's own sentence, whichever verb asks."""
+    for words in READING:
+        assert "'nowhere'" in shell.refused(*words, "--url", daemon.url, "--project", "nowhere")
+
+
+def test_something_else_at_that_address_is_said(daemon: Daemon, shell: Shell) -> None:
+    """A page where JSON was expected is no answer; its content is not poured over the terminal."""
+    refusal = shell.refused("list", "--url", f"{daemon.url}/deeper", "--project", PROJECT)
+    assert "There is nothing at this address." in refusal
+
+
+def test_no_verb_ends_in_a_traceback(tmp_path: Path) -> None:
+    """Seen from outside, in a process of its own, with the database missing: one line on stderr and exit code 2."""
+    done = subprocess.run(
+        [*QUARANTINE, "list", "--project", PROJECT, "--database", f"sqlite:///{tmp_path}/none.db"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("quarantine: The database is at revision none")
+    assert "list" in VERBS
+
+
+def test_characters_the_terminal_does_not_know_are_spelt_out(
+    daemon: Daemon, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where stdout takes only Latin letters nothing fails because of a name."""
+    shell.run("token", "create", *daemon.on_database, "--scope", "read", "--label", "größe \N{SNAIL}")
+    printed = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(printed, encoding="latin-1"))
+    shell.run("token", "list", *daemon.on_database)
+    sys.stdout.flush()
+    assert printed.getvalue().endswith(b"  gr\xf6\xdfe \\U0001f40c\n")
