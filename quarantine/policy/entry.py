@@ -118,7 +118,7 @@ def assess_entry(
         if is_met
         else _lacking(
             window,
-            inside,
+            onsets,
             pending=pending,
             further=lambda: _further_onsets(heads, onsets, trials, alpha, tolerance),
             policy=policy,
