@@ -1,11 +1,11 @@
 """What the tests of the whole product share: fresh databases of either kind, the product on them, a still clock."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import hypothesis
 import pytest
 from hypothesis import settings
 
@@ -16,13 +16,10 @@ from quarantine.services.app import App
 from tests.databases import Postgres, SqliteFiles
 from tests.world import START, World
 
-settings.register_profile("quarantine", derandomize=True, deadline=None)
-settings.load_profile("quarantine")
+settings.register_profile("quarantine", derandomize=True, deadline=None, database=None)
+settings.load_profile("quarantine")  # the same examples in each run: a test that fails, fails again
 
 KINDS = ("sqlite", "postgresql")
-
-hypothesis.settings.register_profile("same", deadline=None, derandomize=True, database=None)
-hypothesis.settings.load_profile("same")  # the same examples in each run: a test that fails, fails again
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +36,8 @@ def postgres() -> Iterator[Postgres]:
     server's user, from pytest's folder.
     """
     folder = Path(tempfile.mkdtemp(prefix="quarantine-postgres-"))
-    server = Postgres(folder / "data")
+    turn = Path(tempfile.gettempdir()) / f"quarantine-postgres-{os.getuid()}.turn"
+    server = Postgres(folder / "data", turn=turn)
     yield server
     server.stop()
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,5 +1,6 @@
 """Real databases for tests: a PostgreSQL server of our own, and quick copies of a migrated database on either kind."""
 
+import fcntl
 import shutil
 import warnings
 from dataclasses import dataclass
@@ -36,8 +37,11 @@ class Postgres:
     Raises RuntimeError when the server cannot be started: a test on PostgreSQL never runs on anything else.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._server = _started(folder)
+    def __init__(self, folder: Path, *, turn: Path) -> None:
+        """Start the server in `folder`; processes that name the same file `turn` start theirs one after the other."""
+        with turn.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # as root each may have to add the system user that PostgreSQL runs as
+            self._server = _started(folder)
         self._made = 0
         with self._connect() as connection:
             for setting in _NOT_DURABLE:

