@@ -164,6 +164,14 @@ class Assessor:
             reruns_passed=passed,
         )
 
+    def may_prove_broken(self) -> bool:
+        """Return whether this upload can complete the proof: alone on its tree, a failure proves nothing yet."""
+        build = self.intake.build
+        if build.is_rerun or build.tree is None:
+            return build.is_rerun
+        uploads = self.trees.get(build.tree, build.setting)
+        return any(upload.build_seq != self.intake.seq for upload in uploads)
+
     def exit(self, test: int) -> ExitAssessment | None:
         """Assess exit; None while the streak is too short for any rate, which saves the look-ups."""
         row, policy, history = self.rows[test], self.intake.policy, self.history
@@ -380,6 +388,7 @@ def after_batch(assessor: Assessor, *, is_head: Mask, attribution: Attribution, 
     failing = batch.tests[batch.first_failed & (history.fail_streak[batch.tests] >= policy.broken_failures)].tolist()
     assessor.load({*batch.tests[is_head].tolist(), *confirmed, *failing})
     learned = confirmed | assessor.add_heads(is_head, attribution)
+    failing = failing if failing and assessor.may_prove_broken() else [test for test in failing if test in learned]
     for test in sorted({*failing, *_in(batch, assessor.with_status(Status.BROKEN))}):
         assessor.decide(test, broken=True, entry=test in learned)
     for test in sorted(learned | set(assessor.with_status(Status.HELD) if on_trunk else ())):

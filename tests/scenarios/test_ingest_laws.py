@@ -252,6 +252,25 @@ def test_an_upload_that_fails_is_undone_whole(make_world: Callable[[], World]) -
     assert world.disagreements(["new", "other", "t1"]) == []
 
 
+def test_failing_for_ever_costs_no_more_each_time(make_world: Callable[[], World]) -> None:
+    """A build in which a test fails as ever asks the database as often after many failures as after a few."""
+    world, executed = make_world(), 0
+
+    def tally(*_arguments: object) -> None:
+        nonlocal executed
+        executed += 1
+
+    event.listen(world.app.engine, "before_cursor_execute", tally)
+    costs = []
+    for build in range(25):
+        world.wait(hours=3)
+        executed = 0
+        world.send(build, dict.fromkeys(NAMES, "P") | ({"t1": "F"} if build else {}))
+        costs.append(executed)
+    event.remove(world.app.engine, "before_cursor_execute", tally)
+    assert len(set(costs[3:])) == 1, costs
+
+
 def test_a_failed_upload_leaves_no_phantom_in_memory(make_world: Callable[[], World]) -> None:
     """Tests that a failed upload would have added are new to the next one, under numbers without a gap."""
     world = make_world()
