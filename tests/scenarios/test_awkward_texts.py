@@ -70,7 +70,7 @@ def test_what_people_type_is_kept_as_far_as_it_can_be(world: World) -> None:
     assert row["detail"]["label"] == f"{ODD}ci{ODD}" + "x" * 96
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_text_a_report_can_hold_is_stored(world: World, data: st.DataObject) -> None:
     """Whatever names and messages an XML document can hold, the test is found under its name on either database."""

@@ -26,7 +26,7 @@ REPORT = st.dictionaries(st.sampled_from(NAMES), TRIES, min_size=1, max_size=6)
 FRESH = {"secret", "fingerprint", "id", "project_id", "slug"}
 """Columns that differ between two projects to which the same happened."""
 
-few = settings(max_examples=7, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture
