@@ -20,7 +20,7 @@ from tests.world import World, commit, sender, tree
 SUITE = [f"t{number}" for number in range(20)]
 Columns = Sequence[tuple[str, str]]
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""For what is refused before any database is asked."""
+"""For what does not depend on how things are stored; the main cases run on both."""
 
 
 def suite(**tries: str) -> dict[str, str]:
@@ -83,6 +83,7 @@ def mapped(world: World) -> World:
     return world
 
 
+@on_one_database
 def test_without_a_map_a_review_says_nothing_about_trunk(world: World) -> None:
     """A test reaches everything as long as nobody has said what it reaches."""
     world.send("first", suite())
@@ -98,6 +99,7 @@ def test_a_change_that_a_test_does_not_reach_is_a_trial_of_it(mapped: World) -> 
     assert mapped.disagreements(SUITE) == []
 
 
+@on_one_database
 def test_what_runs_at_import_is_reached_by_everyone_who_imports_it(mapped: World) -> None:
     """A change at module level touches those whose reach holds that part, whoever ran its functions."""
     review(mapped, "r1", ("shop/m1.py", "module"))
@@ -127,6 +129,7 @@ def test_global_and_blind_files_are_reached_by_every_test(
     assert counting(mapped) == (set(SUITE) if counts else set())
 
 
+@on_one_database
 def test_a_document_that_a_test_reads_is_reached_by_it(world: World) -> None:
     """A file seen in reach is not ignored, whatever its name."""
     world.send("first", suite())
@@ -135,6 +138,7 @@ def test_a_document_that_a_test_reads_is_reached_by_it(world: World) -> None:
     assert counting(world) == {*SUITE} - {"t0"}
 
 
+@on_one_database
 @pytest.mark.parametrize(
     "stated",
     [
@@ -151,6 +155,7 @@ def test_what_cannot_be_compared_with_trunk_does_not_count(mapped: World, stated
     assert counting(mapped) == set()
 
 
+@on_one_database
 def test_a_base_that_only_an_agent_ran_is_no_trunk(mapped: World) -> None:
     """What another lane ran before is not what trunk is."""
     mapped.send("agents", suite(), lane=Lane.AGENT)
@@ -188,6 +193,7 @@ def test_a_flake_in_a_review_is_an_onset_once_per_change(mapped: World) -> None:
     assert mapped.disagreements(SUITE) == []
 
 
+@on_one_database
 def test_only_trunk_says_what_tests_reach(mapped: World) -> None:
     """An agent that could send maps could say that its patch reaches nothing; a review is a patch too."""
     for lane in (Lane.AGENT, Lane.REVIEW):
@@ -237,6 +243,7 @@ def test_a_name_that_is_another_case_in_each_process_is_held(mapped: World) -> N
     assert mapped.disagreements(["t3", "t4"]) == []
 
 
+@on_one_database
 def test_other_functions_on_another_tree_are_a_change_and_no_sign(mapped: World) -> None:
     """Only the identical tree shows that a name is not to be followed; a map without its tree shows nothing."""
     other = MAP | {"t3": [("shop/other.py", "body"), ("tests/test_ledger.py", "body")]}
@@ -286,6 +293,7 @@ def test_a_fingerprint_is_that_of_what_the_test_reaches(mapped: World) -> None:
     assert not set(untouched) & set(touched)
 
 
+@on_one_database
 def test_without_the_manifest_a_fingerprint_is_the_tree(mapped: World) -> None:
     """An id nobody has sent, or none at all: each tree is another."""
     for number, name in enumerate([None, "a" * 64]):

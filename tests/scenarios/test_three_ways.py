@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Sender:
     repository: Repository
     shell: Shell
     folder: Path
+    parts: dict[str, str] = field(default_factory=dict)
+    """The build part of each build as it was first made: gathering it takes longer than everything else here."""
 
     def send(self, world: World, way: str, build: str, *reports: Report, rerun_of: str | None = None) -> None:
         """Send the reports of one build to a daemon that runs on this world, and see that they have arrived."""
@@ -47,6 +49,11 @@ class Sender:
         ways[way](world, build, files, rerun_of)
 
     def _part(self, build: str, rerun_of: str | None) -> str:
+        if build not in self.parts:
+            self.parts[build] = self._gathered(build, rerun_of)
+        return self.parts[build]
+
+    def _gathered(self, build: str, rerun_of: str | None) -> str:
         stated = {"build": build, "job": "unit", "command": COMMAND, "change": "PR-1", "exit_code": 1}
         stated |= {"kind": "rerun", "rerun_of": rerun_of} if rerun_of else {}
         part, _remarks = build_part(self.repository.path, options=stated, environment={})
@@ -149,7 +156,7 @@ def test_the_same_again_another_way_counts_once(sender: Sender, world: World, fi
     """A report that came one way changes nothing when it comes by the others: not a row, on either database."""
     play(sender, world, first)
     before, stored = told(world), rows(world)
-    for way in WAYS:
+    for way in {*WAYS} - {first}:
         shutil.rmtree(sender.folder / "spool", ignore_errors=True)
         play(sender, world, way)
         assert told(world) == before, way
