@@ -18,8 +18,10 @@ from quarantine.client.wire import Reply, Unreachable, exchange
 __all__ = ["Answer", "flush_spool", "post_reports"]
 
 DEFAULT_TIMEOUT_S = 60.0
-_TAKEN = range(200, 300)
-_FAILED = 500
+_TAKEN = frozenset({200, 202})
+_THIS_ONE = frozenset({413, 500})
+"""Trouble with one upload, by its size or by its content, that others need not share."""
+_PROBLEM = "application/problem+json"
 _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _TOKEN_OR_PROJECT = frozenset({401, 403, 404})
 """Refusals that a corrected setting may turn into a yes: spooled entries wait for it."""
@@ -103,7 +105,7 @@ def flush_spool(
 
 def _is_down(answer: Answer) -> bool:
     """Whether the daemon takes nothing at the moment, rather than failing on this one upload."""
-    return answer.status == "spooled" and answer.body.get("status") != _FAILED
+    return answer.status == "spooled" and answer.body.get("status") not in _THIS_ONE
 
 
 def _send(target: Target, build_part: Mapping[str, Any], reports: Sequence[NamedReport], timeout_s: float) -> Answer:
@@ -115,11 +117,29 @@ def _send(target: Target, build_part: Mapping[str, Any], reports: Sequence[Named
             return Answer("spooled", f"{target.url} cannot be reached ({error}).", {})
     content = _json_object(reply)
     problem = content | {"status": reply.status}
-    if reply.status in _TAKEN:
+    if reply.status in _TAKEN and _is_receipt(content):
         return Answer("sent", f"{target.url} has taken {len(reports)} report{'s' * (len(reports) != 1)}.", content)
     if reply.status in _TRY_AGAIN:
         return Answer("spooled", f"{target.url} cannot take it now: {_reason(reply, content)}", problem)
-    return Answer("refused", f"{target.url} refused it: {_reason(reply, content)}", problem)
+    if _is_problem(reply, content):
+        return Answer("refused", f"{target.url} refused it: {_reason(reply, content)}", problem)
+    return Answer(
+        "spooled",
+        f"What answers at {target.url} is not the daemon: {_reason(reply, content)}",
+        {"status": reply.status},
+    )
+
+
+def _is_receipt(content: Mapping[str, Any]) -> bool:
+    """Whether only the daemon, having stored an upload, says this: a proxy or a portal answers 200 to anything."""
+    return type(content.get("build")) is int and isinstance(content.get("reports"), list)
+
+
+def _is_problem(reply: Reply, content: Mapping[str, Any]) -> bool:
+    """Whether the daemon itself refuses: with a problem document (RFC 9457), as it words every refusal."""
+    kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    stated = kind == _PROBLEM or isinstance(content.get("code"), str)
+    return bool(content) and stated and reply.status in range(400, 500)
 
 
 def _keep(spool: Spool, build_part: Mapping[str, Any], reports: Sequence[Path], sentence: str) -> Answer:

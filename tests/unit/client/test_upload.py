@@ -18,6 +18,8 @@ from tests.unit.client.conftest import Request, ScriptedDaemon
 
 BUILD = {"schema": 1, "build": "b1", "note": "größe"}
 SMALL = b"<testsuite tests='1'/>"
+RECEIPT = {"build": 1, "new": True, "reports": []}
+PROBLEM = {"Content-Type": "application/problem+json"}
 LARGE = b"<testsuite>" + b"<testcase name='a'/>" * 1000 + b"</testsuite>"
 
 
@@ -38,11 +40,11 @@ def reports(tmp_path: Path) -> list[Path]:
 
 
 def take(daemon: ScriptedDaemon) -> None:
-    daemon.script = lambda _request: Reply(202, {}, b'{"build": 1, "new": true}')
+    daemon.script = lambda _request: Reply(202, {}, json.dumps(RECEIPT).encode())
 
 
 def refuse(daemon: ScriptedDaemon, status: int, **problem: Any) -> None:
-    daemon.script = lambda _request: Reply(status, {}, json.dumps(problem).encode())
+    daemon.script = lambda _request: Reply(status, PROBLEM, json.dumps({"status": status} | problem).encode())
 
 
 def posted(request: Request) -> list[tuple[str, str | None, str, bytes]]:
@@ -72,7 +74,7 @@ def test_what_goes_over_the_wire(
 ) -> None:
     """The build part and every report arrive whole, larger reports compressed, with their names and the token."""
     answer = post(target, reports, tmp_path / "spool")
-    assert (answer.status, answer.body) == ("sent", {"build": 1, "new": True})
+    assert (answer.status, answer.body) == ("sent", RECEIPT)
     (request,) = daemon.requests
     assert (request.method, request.path) == ("POST", "/v1/projects/shop/reports")
     assert request.headers["authorization"] == "Bearer secret"
@@ -175,7 +177,8 @@ def test_an_entry_the_daemon_fails_on_holds_up_nothing(
     target: Target, daemon: ScriptedDaemon, reports: list[Path], tmp_path: Path
 ) -> None:
     """One upload that crashes the daemon each time is kept, and the others get through."""
-    daemon.script = lambda request: Reply(500 if b'"poison"' in request.body else 202, {}, b"{}")
+    receipt = json.dumps(RECEIPT).encode()
+    daemon.script = lambda request: Reply(500 if b'"poison"' in request.body else 202, {}, receipt)
     assert post(target, reports, tmp_path / "spool", "poison").status == "spooled"
     assert post(target, reports, tmp_path / "spool", "b2").status == "sent"
     assert [entry.build_part["build"] for entry in Spool(target, tmp_path / "spool").waiting()] == ["poison"]
@@ -196,15 +199,49 @@ def test_a_refusal(
     assert not (tmp_path / "spool").exists()
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"title": "No"}'])
-def test_a_refusal_without_a_problem_document(
-    target: Target, daemon: ScriptedDaemon, reports: list[Path], tmp_path: Path, body: bytes
+@pytest.mark.parametrize(("problem", "said"), [({}, "status 400."), ({"title": "No"}, "No."), ({"detail": 1}, "400.")])
+def test_a_refusal_without_a_reason(
+    target: Target, daemon: ScriptedDaemon, reports: list[Path], tmp_path: Path, *, problem: dict[str, Any], said: str
 ) -> None:
-    """Whatever the answer's body is, the sentence says something."""
-    daemon.script = lambda _request: Reply(400, {}, body)
+    """Whatever a problem document leaves out, the sentence says something."""
+    refuse(daemon, 400, **problem)
     answer = post(target, reports, tmp_path / "spool")
     assert answer.status == "refused"
-    assert answer.sentence.endswith(("status 400.", "No."))
+    assert answer.sentence.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, b""),
+        (200, b"<html>Welcome</html>"),
+        (200, b'{"ok": true}'),
+        (200, b'{"build": "7", "reports": []}'),
+        (202, b'{"build": true, "reports": []}'),
+        (202, b'{"build": 7}'),
+        (204, b""),
+        (201, json.dumps(RECEIPT).encode()),
+        (302, b""),
+        (400, b"<html>"),
+        (403, b'{"error": "sign in"}'),
+        (404, b"[]"),
+        (413, b"<html>"),
+    ],
+)
+def test_whatever_is_not_the_daemon_delivers_nothing(
+    target: Target, daemon: ScriptedDaemon, reports: list[Path], tmp_path: Path, *, status: int, body: bytes
+) -> None:
+    """A proxy's or a portal's answer, whatever its status, loses no report: all wait for the daemon itself."""
+    refuse(daemon, 503)
+    post(target, reports, tmp_path / "spool", "b1")
+    daemon.script = lambda _request: Reply(status, {}, body)
+    answer = post(target, reports, tmp_path / "spool", "b2")
+    assert answer.status == "spooled"
+    assert f"What answers at {target.url} is not the daemon: status {status}." in answer.sentence
+    daemon.requests.clear()
+    take(daemon)
+    assert [answer.status for answer in flush_spool(target, spool_dir=tmp_path / "spool")] == ["sent"] * 2
+    assert builds(daemon) == ["b1", "b2"]
 
 
 def test_a_spooled_upload_that_is_refused_later(
@@ -214,7 +251,8 @@ def test_a_spooled_upload_that_is_refused_later(
     refuse(daemon, 503)
     post(target, reports, tmp_path / "spool", "bad")
     post(target, reports, tmp_path / "spool", "good")
-    daemon.script = lambda request: Reply(422 if b'"bad"' in request.body else 202, {}, b'{"detail": "It is odd."}')
+    both = json.dumps(RECEIPT | {"code": "odd", "detail": "It is odd."}).encode()
+    daemon.script = lambda request: Reply(422 if b'"bad"' in request.body else 202, {}, both)
     assert [answer.status for answer in flush_spool(target, spool_dir=tmp_path / "spool")] == ["refused", "sent"]
     (reason,) = (tmp_path / "spool").rglob("reason.txt")
     assert "It is odd." in reason.read_text()
