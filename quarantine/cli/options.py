@@ -1,7 +1,10 @@
 """Options that several verbs share, and how they reach the product: its own database, or a daemon over HTTP."""
 
+import contextlib
 import getpass
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -69,6 +72,12 @@ def complain(text: str) -> None:
     from quarantine.junit.texts import plain_text
 
     click.echo(f"quarantine: {plain_text(' '.join(text.split()))}", err=True)
+
+
+def drop_stdout() -> None:
+    """Write nothing more to stdout: what it did not take would otherwise fail once more when the process ends."""
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - no path of ours
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def variant_of(pairs: tuple[str, ...]) -> dict[str, str]:

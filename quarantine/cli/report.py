@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from quarantine.cli.options import complain, json_option, print_json, say, variant_of
+from quarantine.cli.options import complain, drop_stdout, json_option, print_json, say, variant_of
 from quarantine.cli.remote import on_daemon, target_of
 
 
@@ -49,6 +49,22 @@ def command(context: click.Context, /, files: tuple[Path, ...], **options: Any) 
     Uploading never changes a build's verdict: when the daemon cannot be reached the reports are kept on this machine
     and sent with the next upload, and the exit code is 0 all the same, unless --strict is given.
     """
+    from quarantine.client.errors import ClientError
+
+    failed = 1 if options["strict"] else 0
+    try:
+        delivered = _send(files, options)
+    except (ClientError, click.ClickException):  # the call or the configuration has to be mended
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is no verdict on the build
+        drop_stdout()
+        complain(f"The report could not be sent or kept: {type(error).__name__}: {error}")
+        context.exit(failed)
+    context.exit(0 if delivered else failed)
+
+
+def _send(files: tuple[Path, ...], options: dict[str, Any]) -> bool:
+    """Send the reports, say what came of it, and return whether the daemon has them."""
     from quarantine.client.build_part import build_part
     from quarantine.client.upload import post_reports
 
@@ -71,7 +87,7 @@ def command(context: click.Context, /, files: tuple[Path, ...], **options: Any) 
         print_json({**answer.body, "status": answer.status, "sentence": answer.sentence})
     elif answer.status == "sent":
         say(_told(answer.body))
-    context.exit(1 if options["strict"] and answer.status != "sent" else 0)
+    return answer.status == "sent"
 
 
 def _told(body: dict[str, Any]) -> str:

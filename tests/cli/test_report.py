@@ -2,12 +2,14 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from quarantine.client import upload
 from quarantine.client.environment import environment_of
 from quarantine.client.tree import read_tree
 from quarantine.clock import FrozenClock
@@ -17,6 +19,7 @@ from tests.cli.conftest import Daemon
 from tests.cli.hosting import hosted
 from tests.cli.repository import Repository
 from tests.cli.shell import Shell
+from tests.commands import QUARANTINE
 from tests.world import PROJECT, START, World, junit
 
 NOWHERE = ("--url", "http://127.0.0.1:9", "--project", PROJECT)
@@ -194,6 +197,40 @@ def test_nobody_to_send_it_to_is_a_mistake_of_configuration(shell: Shell) -> Non
     assert shell.refused(*at).startswith("No daemon is named. Give --url")
     assert "is not the address of a daemon" in shell.refused(*at, "--url", "ftp://example.org")
     assert "could not be asked" in shell.refused(*at, "--url", "http://127.0.0.1:9", "--python", "no-such-python")
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 0), (("--strict",), 1)], ids=["", "strict"])
+def test_a_mistake_of_ours_is_no_verdict(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+) -> None:
+    """What nobody expected is one line on stderr, and the build goes on; only --strict fails it."""
+
+    def broken(*_: object, **__: object) -> NoReturn:
+        raise KeyError("build")
+
+    (shell.folder / "r.xml").write_bytes(REPORT)
+    monkeypatch.setattr(upload, "post_reports", broken)
+    said = shell.run("report", "r.xml", *NOWHERE, *words, code=code)
+    assert said.err.splitlines()[-1] == "quarantine: The report could not be sent or kept: KeyError: 'build'"
+    assert "Traceback" not in said.err
+
+
+def test_a_full_stdout_is_no_verdict(daemon: Daemon, shell: Shell) -> None:
+    """Where what was stored cannot be said, it is stored all the same, and the exit code is 0."""
+    (shell.folder / "r.xml").write_bytes(REPORT)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*QUARANTINE, "report", "r.xml", *daemon.over_http, "--build", "b1"],
+            cwd=shell.folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 0
+    assert "No space left on device" in done.stderr.splitlines()[-1]
+    assert build_of(daemon)["build"] == "b1"
 
 
 def test_outside_a_repository_it_still_reports(daemon: Daemon, shell: Shell) -> None:
