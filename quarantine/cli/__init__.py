@@ -23,7 +23,7 @@ def _run() -> None:
     from io import TextIOWrapper
 
     from quarantine.cli.group import cli
-    from quarantine.cli.options import complain
+    from quarantine.cli.options import complain, drop_stdout
     from quarantine.cli.remote import NoAnswer
     from quarantine.client.errors import ClientError
     from quarantine.errors import Busy, QuarantineError
@@ -35,3 +35,23 @@ def _run() -> None:
     except (QuarantineError, ClientError) as error:
         complain(str(error))
         sys.exit(1 if isinstance(error, Busy | NoAnswer) else 2)
+    except Exception as error:
+        told = _told(error)
+        if told is None:  # a mistake of ours: its traceback says where
+            raise
+        drop_stdout()
+        complain(told)
+        sys.exit(2)
+
+
+def _told(error: Exception) -> str | None:
+    """Return what the machine refused as a sentence; None for an error that is not the machine's."""
+    if isinstance(error, OSError):
+        return f"{error.filename or 'What is read or written'} cannot be used: {error.strerror or error}."
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object[:80]!a} holds bytes that are no UTF-8. Check what was given on the line."
+    databases = sys.modules.get("sqlalchemy.exc")  # loaded by whoever raises its errors
+    if databases is not None and isinstance(error, databases.SQLAlchemyError):
+        cause = getattr(error, "orig", None) or type(error).__name__  # its own text may hold what the URL holds
+        return f"The database cannot be used: {cause}. Check --database, and the file if it is one."
+    return None

@@ -79,11 +79,16 @@ def _address(url: str) -> tuple[str, str, int | None, str]:
 
 
 def _project(project: str) -> str:
-    if not _PROJECT.fullmatch(project.strip()):
+    if not _PROJECT.fullmatch(project.strip()) or not _is_text(project):
         raise ClientConfigurationError(
             f"{project!r} is not the name of a project.", mend="QUARANTINE_PROJECT is one word without slashes."
         )
     return project.strip()
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word of the command line or the environment is text: bytes that are none arrive as surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in word)
 
 
 def _token(token: str | None) -> str | None:

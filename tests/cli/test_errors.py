@@ -1,5 +1,6 @@
 """What goes wrong is one line that names the place and the mend: never a traceback, never a password."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -92,6 +93,59 @@ def test_a_file_that_is_no_database_is_said(shell: Shell) -> None:
     for words in (("list", "--project", PROJECT), ("db", "upgrade"), ("project", "create", "ledger")):
         said = shell.refused(*words, "--database", "sqlite:///README")
         assert said == "The database file is no SQLite database. Check its path."
+
+
+def test_a_damaged_database_is_said(shell: Shell, judged: Daemon) -> None:
+    """A file that begins as a database and goes on as noise: one line, for whoever reads and for the daemon."""
+    path = shell.folder / "damaged.db"
+    content = bytearray(Path(judged.database.removeprefix("sqlite:///")).read_bytes())
+    content[4096:] = bytes(byte ^ 0xA5 for byte in content[4096:])
+    path.write_bytes(content)
+    for words in ((*words, "--project", PROJECT) for words in READING):
+        said = shell.refused(*words, "--database", f"sqlite:///{path}")
+        assert said.startswith("The database cannot be used: ")
+        assert "malformed" in said
+    assert "malformed" in shell.refused("serve", "--port", "0", "--database", f"sqlite:///{path}")
+
+
+def test_bytes_that_are_no_text_are_said(shell: Shell, judged: Daemon) -> None:
+    """As a test's name or a project's: one line with the word, read from the database or from the daemon."""
+    odd = os.fsdecode(b"t\xff")
+    for where in (judged.over_http, judged.on_database):
+        assert shell.refused("explain", odd, *where).startswith("'t\\udcff' holds bytes that are no UTF-8.")
+    asked = ("--url", judged.url, "--project", odd)
+    for words in (("list", *asked), ("is-gating", "t1", *asked)):
+        assert shell.refused(*words).startswith("'t\\udcff' is not the name of a project.")
+
+
+@pytest.mark.parametrize("words", [("list",), ("list", "--json"), ("--help",)], ids=" ".join)
+def test_a_stdout_that_takes_nothing_is_said(judged: Daemon, words: tuple[str, ...]) -> None:
+    """A full disk behind stdout is one line and exit code 2, and not a word when the process ends."""
+    where = judged.on_database if words[0] == "list" else ()
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*QUARANTINE, *words, *where], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == "quarantine: What is read or written cannot be used: No space left on device.\n"
+
+
+def test_a_reader_that_went_away_is_no_traceback(judged: Daemon) -> None:
+    """Such as `head`: quiet, and not exit code 0."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [*QUARANTINE, "list", *judged.on_database],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 @pytest.mark.parametrize(
