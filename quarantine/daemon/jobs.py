@@ -69,7 +69,7 @@ def _tick(app: App) -> None:
 class Ticking:
     """The scheduled work of one daemon, from construction until `stop`.
 
-    Raises BadConfiguration when a spool cannot be used.
+    Raises BadConfiguration when a spool cannot be used, NotFound when its project is not there.
     """
 
     def __init__(self, app: App, spools: Sequence[Spool]) -> None:

@@ -20,8 +20,6 @@ from quarantine.store import tokens
 from quarantine.store.engine import reading
 
 BACKLOG = 2_048
-
-BACKLOG = 2048
 GRACE_S = 10
 """How long requests that are being answered may take once the server was told to stop."""
 
@@ -56,7 +54,6 @@ def bind(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host.strip("[]"), port))
-        listener.listen(BACKLOG)
         listener.listen(BACKLOG)  # from here on nobody is refused, only kept waiting
     except OSError as error:
         listener.close()
@@ -78,7 +75,7 @@ def serve(
 ) -> None:
     """Answer requests and run jobs until SIGINT or SIGTERM; `ready` is called when callers are heard.
 
-    Raises BadConfiguration when a spool cannot be used.
+    Raises BadConfiguration when a spool cannot be used, NotFound when its project is not there.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for talkative in ("apscheduler", "uvicorn"):

@@ -31,6 +31,8 @@ from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.build_part import MAX_BYTES, BuildPart, parse_build_part
 from quarantine.services.ingest import ingest
+from quarantine.store import projects
+from quarantine.store.engine import reading
 from quarantine.store.tokens import Scope
 
 log = logging.getLogger("quarantine.daemon")
@@ -55,7 +57,12 @@ class Spool:
     lane: Lane
 
     def prepare(self) -> None:
-        """Make the folders; raises BadConfiguration when they cannot be made or written to."""
+        """Make the folders; raises BadConfiguration when they cannot be made or written to.
+
+        Raises NotFound when there is no such project: then nothing is made.
+        """
+        with reading(self.app.engine) as connection:
+            projects.by_slug(connection, self.project)
         try:
             for name in _OURS:
                 (self.directory / name).mkdir(parents=True, exist_ok=True)

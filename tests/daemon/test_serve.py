@@ -106,7 +106,7 @@ def test_its_port_is_its_own_until_ctrl_c(
 def test_it_does_not_start_where_others_could_write_to_it(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Beyond loopback without a token, with a spool of no project, or with a folder it cannot use: one line."""
+    """Beyond loopback without a token, with a spool whose project or folder cannot be used: one line."""
     shell = Shell(tmp_path, monkeypatch, capsys)
     (tmp_path / "file").touch()
     at = ("serve", "--database", database, "--port", "0")
@@ -115,3 +115,8 @@ def test_it_does_not_start_where_others_could_write_to_it(
     assert "--spool needs --spool-project" in wrong.err
     folder = shell.refused(*at, "--spool", "file/s", "--spool-project", PROJECT)
     assert folder.startswith("The spool file/s cannot be used: Not a directory.")
+    nobodys = shell.refused(*at, "--spool", "s", "--spool-project", "nowhere")
+    assert nobodys == (
+        "There is no project 'nowhere' here. Create it with `quarantine project create`, or check the name."
+    )
+    assert not (tmp_path / "s").exists()
