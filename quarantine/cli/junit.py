@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
+from quarantine.cli.options import ReportFile
 from quarantine.domain.report import Problem
 from quarantine.junit import Counts, Document, Reading, Upload, counts, plain_text, read_together
 
 HEADER: tuple[str, ...] = ("status", *Counts._fields, "events", "file")
-FILES = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
 @click.command("junit")
-@click.argument("files", nargs=-1, required=True, type=FILES)
+@click.argument("files", nargs=-1, required=True, type=ReportFile())
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line.")
 @click.option("--together", is_flag=True, help="Read all files as one upload of one build.")
 @click.pass_context

@@ -17,6 +17,23 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class ReportFile(click.Path):
+    """A file that can be read to its end: a pipe or a device may never have one."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path; fails for whatever is no regular file."""
+        path = super().convert(value, param, ctx)
+        if not Path(os.fsdecode(path)).is_file():
+            self.fail(
+                f"{click.format_filename(value)!r} is no regular file. Write the report to a file first.", param, ctx
+            )
+        return path
+
+
 config_option = click.option(
     "--config", "config_path", type=click.Path(path_type=Path), help="Configuration file [default: quarantine.toml]."
 )

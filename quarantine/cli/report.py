@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from quarantine.cli.options import complain, drop_stdout, json_option, print_json, say, variant_of
+from quarantine.cli.options import ReportFile, complain, drop_stdout, json_option, print_json, say, variant_of
 from quarantine.cli.remote import on_daemon, target_of
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=ReportFile())
 @click.option(
     "--root",
     default=".",

@@ -260,3 +260,14 @@ def test_a_transition_is_told_to_whoever_sent_the_report(daemon: Daemon, shell: 
     counts, transition = said.out.splitlines()
     assert counts.startswith("Build ")
     assert transition.startswith("tests.test_ledger::t2: gating -> broken. Failed 3 trunk trials in a row")
+
+
+@pytest.mark.parametrize("words", [("junit",), ("junit", "--together"), ("report", *NOWHERE)], ids=" ".join)
+def test_what_may_never_end_is_not_read(shell: Shell, words: tuple[str, ...]) -> None:
+    """A pipe that nobody writes to is refused by its name, rather than waited for; so is a device."""
+    (shell.folder / "r.xml").write_bytes(REPORT)
+    os.mkfifo(shell.folder / "pipe.xml")
+    for name in ("pipe.xml", "/dev/zero"):
+        said = shell.run(*words, "r.xml", name, code=2)
+        assert said.out == ""
+        assert f"'{name}' is no regular file." in said.err
