@@ -152,6 +152,8 @@ class Policy:
 
 _LARGEST_TOLERANCE = 0.05
 _LARGEST_BUDGET = 100
+_MOST = 1_000_000
+"""No knob needs more: a million hours are a century."""
 _LEAST = {
     "reserve_factor": 1,
     "onset_spacing_hours": 0,
@@ -189,8 +191,8 @@ def _check_kinds(policy: Policy) -> None:
             rule = "is a list of " + ("globs" if kind is str else "numbers")
         else:
             fits = isinstance(value, int if isinstance(default, int) else (int, float)) and not isinstance(value, bool)
-            fits = fits and abs(value) < float("inf")
-            rule = "is a whole number" if isinstance(default, int) else "is a finite number"
+            fits = fits and abs(value) <= _MOST
+            rule = f"is a {'whole number' if isinstance(default, int) else 'number'} of at most {_MOST:,}"
         _check(policy, key, fits, rule)
 
 

@@ -149,7 +149,15 @@ def judge(
         return None
     numbers = np.fromiter((onset.number for onset in onsets), np.int64, len(onsets))
     ready = None if conditions is None else _ready(len(heads), numbers, onsets, conditions)
-    return nearest_window(_indices(heads), numbers, p0=p0, alpha=alpha, ready=ready)
+    judged_at = None if conditions is None else _trunk_positions(onsets)
+    return nearest_window(_indices(heads), numbers, p0=p0, alpha=alpha, ready=ready, judged_at=judged_at)
+
+
+def _trunk_positions(onsets: Sequence[Onset]) -> IntArray:
+    """For each position 0..len: the first onset of trunk from there on. So trunk has at least half of every window."""
+    trunk = np.array([position for position, onset in enumerate(onsets) if onset.is_trunk], np.int64)
+    following = np.searchsorted(trunk, np.arange(len(onsets) + 1), side="left")
+    return np.append(trunk, len(onsets))[following]
 
 
 def _indices(heads: Sequence[Head]) -> IntArray:

@@ -95,7 +95,8 @@ class Advance:
 
     Attributes:
         is_head: whether the trial is a head.
-        new_pairs: how many (test, variant) pairs had their first counted trial.
+        new_pairs: how many (test, variant) pairs had their first trunk trial. Other lanes number none: else an agent
+            that invents tests would spend the evidence budget.
     """
 
     is_head: Mask
@@ -123,7 +124,7 @@ def advance(
         passed. A failure after a failure is none, so that an outage or a burst counts once.
     """
     history.last_seen[tests] = build_seq
-    new = tests[counted & (history.pair[tests] == 0)]
+    new = tests[counted & (history.pair[tests] == 0)] if trunk else tests[:0]
     history.pair[new] = pairs + 1 + np.arange(len(new), dtype=np.uint32)
 
     is_head = counted & failed & (history.last[tests] == PASSED)

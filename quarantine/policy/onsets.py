@@ -43,6 +43,8 @@ def counted_onsets(heads: Iterable[Head], policy: Policy) -> tuple[Onset, ...]:
 
     A head counts when it is confirmed and belongs to no incident, at most one per change and at most one per
     `policy.onset_spacing`, by arrival, the earliest first: an onset keeps later ones out until the spacing has passed.
+    Lanes other than trunk are never the majority: their onset counts only right after one of trunk's, so between two
+    onsets of trunk at most one other is heard. Whoever claims to have seen trunk's tree flake can at most second trunk.
     A trunk head inside the slot of an agent's head takes it over: the agent's onset is dropped, its change may count
     again, and the slot then begins at the trunk head's arrival.
 
@@ -57,6 +59,8 @@ def counted_onsets(heads: Iterable[Head], policy: Policy) -> tuple[Onset, ...]:
         if last is not None and head.arrived_at < last.arrived_at + policy.onset_spacing:
             if last.lane is Lane.AGENT and head.lane is Lane.TRUNK:
                 counted[-1] = head
-        elif head.change is None or all(head.change != other.change for other in counted):
+        elif head.lane is Lane.TRUNK or (
+            last is not None and last.lane is Lane.TRUNK and all(head.change != other.change for other in counted)
+        ):
             counted.append(head)
     return tuple(Onset(head) for head in counted)

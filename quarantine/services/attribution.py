@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from quarantine.services.reach_index import ReachIndex
 from quarantine.services.reaching import parse_manifest
 from quarantine.store import builds, reaches, roster
 from quarantine.store.outcomes import Mask
+
+_IS_UNIQUE = attrgetter("origin.unique")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ def attribute(intake: Intake, batch: Batch) -> Attribution:
         counted &= False
     elif intake.build.lane is not Lane.TRUNK:
         counted &= _seen_on_trunk(intake, batch, index)
+    if not all(map(_IS_UNIQUE, batch.runs)):  # only trunk marks an id for good; elsewhere it spoils just this build
+        counted &= np.fromiter(map(_IS_UNIQUE, batch.runs), np.bool_, len(batch.runs))
     ambiguous = roster.not_unique(intake.connection, intake.project.id)
     if ambiguous:
         counted &= ~np.isin(batch.tests, np.fromiter(ambiguous, np.intp))

@@ -67,7 +67,7 @@ class BuildPart(BaseModel):
     runner: Word = Field("", description="The machine, so that one bad host can be told.")
     change: Word | None = Field(None, description="The pull request or ticket. A token bound to a change overrules it.")
     started_at: datetime | None = Field(None, strict=False, description="When the run began, with its offset.")
-    exit_code: Annotated[int, Field(ge=-255, le=255)] | None = Field(None, description="The runner's exit code.")
+    exit_code: Annotated[int, Field(ge=-(2**31), lt=2**32)] | None = Field(None, description="The runner's exit code.")
     command: Line = Field("", description="The command that ran, so that it can be run again.")
     environment_hash: Annotated[str, Field(max_length=64), NoNul] | None = Field(
         None, description="Hash of the interpreter and the installed distributions."

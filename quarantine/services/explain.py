@@ -41,7 +41,7 @@ def explain(app: App, slug: str, name: str, *, recomputed: bool = False) -> dict
         rows = {row["variant_hash"]: row for row in standings.of_test(connection, project.id, test["ordinal"])}
         keys = builds.variants(connection, project.id)
         found = []
-        for variant_hash, history in sorted(histories.every(connection, project.id).items()):
+        for variant_hash, history in histories.every(connection, project.id):
             history.grow(test["ordinal"] + 1)
             if history.last_seen[test["ordinal"]] == 0 and variant_hash not in rows:
                 continue

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Mode, Status
 from quarantine.services.app import App
-from quarantine.services.naming import id_of, spellings_of
+from quarantine.services.naming import bare_names, id_of, spellings_of, tests_of_trunk
 from quarantine.store import histories, projects, roster, standings
 from quarantine.store.engine import reading
 
@@ -101,7 +101,7 @@ def _not_gating(connection: Connection, project_id: int) -> NotGating:
 
 
 def quarantined_in(connection: Connection, project_id: int) -> dict[int, list[str] | None]:
-    """Return, by ordinal, the variants each quarantined test is quarantined in; None for all it was seen in.
+    """Return, by ordinal, the variants each quarantined test is quarantined in; None for all that trunk ran it in.
 
     Only the tests with None are out of the gating set as a whole: a test gates if it gates in any variant.
     """
@@ -110,27 +110,32 @@ def quarantined_in(connection: Connection, project_id: int) -> dict[int, list[st
         quarantined[row["test"]].add(row["variant_hash"])
     if not quarantined:
         return {}
-    seen = _variants_seen(connection, project_id, quarantined)
+    seen = _variants_on_trunk(connection, project_id, quarantined)
     return {test: None if seen[test] <= variants else sorted(variants) for test, variants in quarantined.items()}
 
 
-def _variants_seen(connection: Connection, project_id: int, tests: Mapping[int, object]) -> dict[int, set[str]]:
+def _variants_on_trunk(connection: Connection, project_id: int, tests: Mapping[int, object]) -> dict[int, set[str]]:
+    """Return the variants that trunk ran each test in. What other lanes run it in says nothing about trunk."""
     seen: dict[int, set[str]] = {test: set() for test in tests}
     wanted = np.fromiter(tests, np.intp)
-    for variant_hash, history in histories.every(connection, project_id).items():
+    for variant_hash, history in histories.every(connection, project_id):
         history.grow(int(wanted.max()) + 1)
-        for test in wanted[history.last_seen[wanted] > 0]:
+        for test in wanted[history.trunk_trials[wanted] > 0]:
             seen[int(test)].add(variant_hash)
     return seen
 
 
 def _spelled(connection: Connection, project_id: int, scopes: Mapping[int, list[str] | None]) -> NotGating:
-    """Return every unambiguous spelling; one that another test shares stands for both and gates unless both agree."""
+    """Return every unambiguous spelling; one that another test of trunk shares gates unless both agree."""
     rows = roster.rows(connection, project_id, scopes)
+    wanted = frozenset(spelling for row in rows.values() for spelling in spellings_of(row))
+    bare = {name for spelling in wanted for name in bare_names(spelling)}
+    sharing = {row["ordinal"]: spellings_of(row) & wanted for row in roster.named(connection, project_id, bare)}
+    known = tests_of_trunk(connection, project_id, sharing)
     claims: dict[str, set[int]] = defaultdict(set)
-    for row in roster.named(connection, project_id, {row["name"] for row in rows.values()}):
-        for spelling in spellings_of(row):
-            claims[spelling].add(row["ordinal"])
+    for test in known:
+        for spelling in sharing[test]:
+            claims[spelling].add(test)
     not_gating: NotGating = {id_of(rows[test]): scope for test, scope in scopes.items()}
     for spelling, tests in claims.items():
         if tests <= scopes.keys() and len({repr(scopes[test]) for test in tests}) == 1:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
+import numpy as np
 from sqlalchemy import Connection
 
 from quarantine.domain.build import Build
@@ -29,6 +30,9 @@ from quarantine.store.engine import reading, writing
 from quarantine.store.projects import Project
 from quarantine.store.roster import Ordinals, Roster
 from quarantine.store.sql import storable
+
+NEW_TESTS_ALWAYS = 5_000
+"""A change may bring so many names nobody has seen, however small the project is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +170,25 @@ def _reserve(app: App, build: Build, reserve: int | None, pairs: int) -> int | N
 def _ordinals(
     connection: Connection, project: Project, cached: Roster, runs: Sequence[Run], *, build: Build, seq: int
 ) -> Ordinals:
+    if build.lane is not Lane.TRUNK:
+        _refuse_invented(cached, project, runs)
     ordinals = cached.resolve(connection, project.id, runs, stream=build.stream, build_seq=seq)
-    if not all(map(attrgetter("origin.unique"), runs)):
+    if build.lane is Lane.TRUNK and not all(map(attrgetter("origin.unique"), runs)):
         shared = [ordinal for ordinal, run in zip(ordinals.tolist(), runs, strict=True) if not run.origin.unique]
         roster.mark_not_unique(connection, project.id, shared)
     return ordinals
+
+
+def _refuse_invented(cached: Roster, project: Project, runs: Sequence[Run]) -> None:
+    """Raise BadReport when another lane than trunk brings more new names than the project has tests, and thousands."""
+    unknown = np.count_nonzero(cached.find([run.digest for run in runs]) < 0)
+    most = max(NEW_TESTS_ALWAYS, project.tests)
+    if unknown > most:
+        raise BadReport(
+            f"The upload names {unknown:,} tests that nobody has seen; at most {most:,} are taken from a change.",
+            mend="Is this the project's suite? Let trunk report it first.",
+            code="too-many-new-tests",
+        )
 
 
 def _take_variants(
@@ -207,7 +225,7 @@ def _take_variant(
     batch = counting.batch_of(variant, runs, ordinals, before.codes if before else None)
     builds.add_variant(connection, project_id, batch.variant_hash, dict(variant), intake.seq)
     history, trunk_builds = histories.load(connection, project_id, batch.variant_hash)
-    history.grow(intake.tests)
+    history.grow(int(batch.tests.max(initial=-1)) + 1)
     already_failing = history.fail_streak[batch.tests] > 0
     attribution = attribute(intake, batch)
     is_storm = storms.strikes(intake, batch, already_failing)
@@ -219,8 +237,9 @@ def _take_variant(
     said = assess.after_batch(
         assessor, is_head=advanced.is_head, attribution=attribution, confirmed=confirm_earlier(intake, batch)
     )
-    is_new_trunk_run = before is None and build.lane is Lane.TRUNK and not build.is_rerun
-    histories.save(connection, project_id, batch.variant_hash, history, trunk_builds + is_new_trunk_run)
+    if build.lane is Lane.TRUNK or counted.any():  # else nothing of it changed, and nobody can fill the store with it
+        is_new_trunk_run = before is None and build.lane is Lane.TRUNK and not build.is_rerun
+        histories.save(connection, project_id, batch.variant_hash, history, trunk_builds + is_new_trunk_run)
     if advanced.new_pairs:
         projects.touch_gating(connection, project_id)  # a quarantined test may gate in a variant it is new to
     return advanced.new_pairs, said

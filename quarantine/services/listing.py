@@ -169,7 +169,7 @@ def _counts(connection: Connection, project: Project, standing_now: list[dict[st
 def _suspects(connection: Connection, project: Project) -> int:
     """Return how many tests have had a head, in any variant, since their evidence began."""
     suspected = np.zeros(project.tests, np.bool_)
-    for history in histories.every(connection, project.id).values():
+    for _, history in histories.every(connection, project.id):
         suspected[: len(history)] |= history.heads > 0
     return int(np.count_nonzero(suspected))
 

@@ -1,19 +1,22 @@
 """Finding tests by any spelling, and the rules that hang on a test's name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection
 
 from quarantine.domain.identity import ID_PREFIX, TestName
 from quarantine.domain.spelling import spellings
 from quarantine.errors import NotFound
 from quarantine.policy.criteria import Policy
-from quarantine.store import roster
+from quarantine.store import histories, roster
 from quarantine.store.projects import Project
 
 _SUGGESTED = 5
+_SOUGHT_CHARACTERS = 200
+"""SQLite looks for no longer a text."""
 
 
 def id_of(row: dict[str, Any]) -> str:
@@ -46,21 +49,33 @@ def find(connection: Connection, project: Project, name: str) -> dict[str, Any]:
         if row is None:
             raise NotFound(f"No test of {project.slug} has the id {name}.", mend="See `quarantine list`.")
         return row
-    rows = roster.named(connection, project.id, _bare_names(name))
+    rows = roster.named(connection, project.id, bare_names(name))
     found = [row for row in rows if name == row["name"] or name in spellings_of(row)]
     exact = [row for row in found if name in spellings_of(row)] or found
+    known = tests_of_trunk(connection, project.id, [row["ordinal"] for row in exact]) if len(exact) > 1 else set()
+    exact = [row for row in exact if row["ordinal"] in known] or exact
     if len(exact) == 1:
         return exact[0]
     if exact:
         raise NotFound(f"{len(exact)} tests go by {name!r}: {_ids(exact)}.", mend="Use the id of the one you mean.")
-    near = roster.resembling(connection, project.id, _bare_names(name)[-1], _SUGGESTED)
+    near = roster.resembling(connection, project.id, bare_names(name)[-1][:_SOUGHT_CHARACTERS], _SUGGESTED)
     mend = f"Did you mean {_ids(near)}?" if near else "Is it in another project, or did it never run?"
     raise NotFound(f"No test of {project.slug} goes by {name!r}.", mend=mend)
 
 
-def _bare_names(name: str) -> list[str]:
+def bare_names(name: str) -> list[str]:
     """Return every suffix of a spelling that may be the bare name of the test, the longest first."""
     return [name, *(name[match.end() :] for match in re.finditer(r"::|\.", name))]
+
+
+def tests_of_trunk(connection: Connection, project_id: int, tests: Iterable[int]) -> set[int]:
+    """Return those of the tests that trunk ever ran: a name another lane made up takes nothing from them."""
+    wanted = np.fromiter(tests, np.intp)
+    known = np.zeros(len(wanted), np.bool_)
+    for _, history in histories.every(connection, project_id):
+        inside = wanted < len(history)
+        known[inside] |= history.trunk_trials[wanted[inside]] > 0
+    return set(wanted[known].tolist())
 
 
 def _ids(rows: Sequence[dict[str, Any]]) -> str:

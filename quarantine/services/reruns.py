@@ -59,7 +59,8 @@ class _Gathered:
         """Add every head that a pass of its tree would confirm."""
         pending = heads.pending(self.connection, self.project.id, self.now - LOOKED_BACK)
         names = self._names({row["test"] for row in pending})
-        columns = histories.every(self.connection, self.project.id)
+        wanted = {row["variant_hash"] for row in pending}
+        columns = {name: histories.load(self.connection, self.project.id, name)[0] for name in wanted}
         quarantined = self._standing(Status.QUARANTINED)
         for row in pending:
             if row["tree"] is None:
@@ -76,7 +77,7 @@ class _Gathered:
                     reruns=row["reruns_failed"],
                     nearness=math.inf
                     if (row["variant_hash"], row["test"]) in quarantined
-                    else self._nearness(row, columns.get(row["variant_hash"], History())),
+                    else self._nearness(row, columns[row["variant_hash"]]),
                 )
             )
 
@@ -98,7 +99,7 @@ class _Gathered:
     def add_broken_candidates(self) -> None:
         """Add the first failed trunk trials of every test that fails on trunk again and again."""
         settled = self._standing(Status.BROKEN, Status.QUARANTINED)
-        for variant_hash, history in histories.every(self.connection, self.project.id).items():
+        for variant_hash, history in histories.every(self.connection, self.project.id):
             failing = np.flatnonzero(history.fail_streak >= self.policy.broken_failures).tolist()
             failing = [test for test in failing if (variant_hash, test) not in settled]
             trees = TreeOutcomes(self.connection, self.project.id, variant_hash, len(history))

@@ -88,7 +88,13 @@ class Window:
 
 
 def nearest_window(
-    heads: IntArray, onsets: IntArray, *, p0: float, alpha: float, ready: IntArray | None = None
+    heads: IntArray,
+    onsets: IntArray,
+    *,
+    p0: float,
+    alpha: float,
+    ready: IntArray | None = None,
+    judged_at: IntArray | None = None,
 ) -> Window | None:
     """Return the window with the smallest `p / limit`, or None while there is none to judge.
 
@@ -101,6 +107,8 @@ def nearest_window(
         alpha: the chance of a false entry that this (test, variant) may spend in all.
         ready: int64[M + 1], for each start 0..M the first position among `onsets` at which the extra conditions hold
             (J where they never do); None when there are none. Must not decrease when an onset is dropped.
+        judged_at: int64[J + 1], for each position 0..J the first one from there on at which a window may be judged (J
+            for none); None when any will do. A window that is judged later than its k-th onset stays valid.
     """
     if len(onsets) < 2:  # noqa: PLR2004 - the smallest count of any window
         return None
@@ -109,6 +117,7 @@ def nearest_window(
     last = before[start] + count - 1
     if ready is not None:
         last = np.maximum(last, ready[start])
+        last = last if judged_at is None else judged_at[last]
         judged = last < len(onsets)
         start, count, last = start[judged], count[judged], last[judged]
         if not len(start):

@@ -1,5 +1,7 @@
 """The running columns of each variant."""
 
+from collections.abc import Iterator
+
 from sqlalchemy import Connection, select
 
 from quarantine.policy.history import History
@@ -27,7 +29,8 @@ def save(connection: Connection, project_id: int, variant_hash: str, history: Hi
     upsert(connection, HISTORY, [row])
 
 
-def every(connection: Connection, project_id: int) -> dict[str, History]:
-    """Return the columns of every variant of the project by variant hash."""
+def every(connection: Connection, project_id: int) -> Iterator[tuple[str, History]]:
+    """Yield every variant of the project with its columns, one at a time: all together may be large."""
     query = select(HISTORY.c.variant_hash, HISTORY.c["columns"]).where(HISTORY.c.project_id == project_id)
-    return {row[0]: History.from_bytes(row[1]) for row in connection.execute(query)}
+    for variant_hash, columns in connection.execute(query.order_by(HISTORY.c.variant_hash)):
+        yield variant_hash, History.from_bytes(columns)

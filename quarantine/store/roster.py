@@ -114,7 +114,7 @@ def _row(project_id: int, ordinal: int, run: Run, stream: str, build_seq: int) -
         "name": run.name,
         "file": run.origin.file,
         "line": run.origin.line,
-        "unique_id": run.origin.unique,
+        "unique_id": True,
         "stable_id": True,
         "first_build": build_seq,
     }
@@ -167,8 +167,12 @@ def rows(connection: Connection, project_id: int, ordinals: Iterable[int]) -> di
 
 def named(connection: Connection, project_id: int, names: Iterable[str]) -> list[dict[str, Any]]:
     """Return the rows of every test whose bare name is one of these."""
-    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.in_(list(map(storable, names))))
-    return [dict(row) for row in connection.execute(query.order_by(TEST.c.ordinal)).mappings()]
+    wanted = sorted({storable(name) for name in names})
+    found: list[dict[str, Any]] = []
+    for start in range(0, len(wanted), _CHUNK):
+        which = (TEST.c.project_id == project_id, TEST.c.name.in_(wanted[start : start + _CHUNK]))
+        found += [dict(row) for row in connection.execute(select(TEST).where(*which)).mappings()]
+    return sorted(found, key=lambda row: int(row["ordinal"]))
 
 
 def by_digest(connection: Connection, project_id: int, digest: bytes) -> dict[str, Any] | None:

@@ -37,7 +37,7 @@ def check_numbers(connection: Connection, project: Project) -> None:
     assert sorted(ordinals) == list(range(project.tests))
     rows = {row["seq"]: row for row in builds.latest(connection, project.id, 10_000)}
     assert sorted(rows) == list(range(1, project.builds + 1))
-    pairs = [int(n) for one in histories.every(connection, project.id).values() for n in one.pair if n]
+    pairs = [int(n) for _, one in histories.every(connection, project.id) for n in one.pair if n]
     assert sorted(pairs) == list(range(1, project.pairs + 1))
     keys = connection.execute(select(func.count(distinct(BUILD.c.key))).where(BUILD.c.project_id == project.id))
     assert keys.scalar_one() == project.builds
@@ -53,7 +53,7 @@ def check_numbers(connection: Connection, project: Project) -> None:
 
 def check_columns(connection: Connection, project: Project) -> None:
     """The running columns of each variant are what a loop over its uploads counts."""
-    for variant, history in histories.every(connection, project.id).items():
+    for variant, history in histories.every(connection, project.id):
         history.grow(project.tests)
         uploads = list(outcomes.of_variant(connection, project.id, variant, tests=project.tests))
         assert [upload.arrival for upload in uploads] == sorted({upload.arrival for upload in uploads})

@@ -13,6 +13,7 @@ from quarantine.store.engine import reading
 from tests.world import CLASSNAME, OWNER, World, commit, junit, sender, tree
 
 SUITE = [f"t{number}" for number in range(20)]
+TWICE = b"<testsuite name='suite'>" + b"<testcase classname='tests.test_ledger' name='t3'/>" * 2 + b"</testsuite>"
 
 
 def suite(**tries: str) -> dict[str, str]:
@@ -189,7 +190,7 @@ def test_an_agent_cannot_have_a_test_quarantined(world: World) -> None:
 
 
 def test_one_change_votes_once_and_trunk_must_speak_too(world: World) -> None:
-    """Reviews on trunk's own tree are trials, but a change gives one onset, and two must come from trunk."""
+    """Reviews on trunk's own tree are trials, but without an onset of trunk's own none of theirs counts."""
     world.send("first", suite())
     shared: dict[str, Any] = {"tree": tree("first"), "commit": commit("first"), "lane": Lane.REVIEW}
     for number in range(12):
@@ -197,9 +198,71 @@ def test_one_change_votes_once_and_trunk_must_speak_too(world: World) -> None:
         world.send(f"review-{number}", suite(t4="FP"), change=f"PR-{number % 6}", **shared)
         world.send(f"quiet-{number}", suite(), change=f"PR-{number % 6}", **shared)
     [variant] = world.explain("t4")["variants"]
-    assert variant["entry"]["result"]["counted"] == 6
+    assert len(variant["heads"]) == 12
+    assert variant["entry"]["result"]["counted"] == 0
     assert variant["status"] == "gating"
-    assert any("on trunk" in phrase for phrase in variant["entry"]["lacking"])
+
+
+def test_other_lanes_cannot_talk_a_tolerable_test_into_quarantine(world: World) -> None:
+    """Two onsets of trunk are tolerated; what agents and reviews add on trunk's tree is hardly heard."""
+    world.send("first", suite())
+    for number in range(2):
+        for quiet in range(40):
+            world.wait(hours=3)
+            world.send(f"quiet-{number}-{quiet}", suite())
+        world.send(f"red-{number}", suite(t4="FP"))
+    shared: dict[str, Any] = {"tree": tree("first"), "commit": commit("first")}
+    for number in range(30):
+        world.wait(hours=7)
+        lane = Lane.AGENT if number % 2 else Lane.REVIEW
+        world.send(f"other-{number}", suite(t4="FP"), lane=lane, change=f"ticket-{number}", **shared)
+        world.send(f"calm-{number}", suite())
+    [variant] = world.explain("t4")["variants"]
+    assert variant["entry"]["result"]["counted"] == 3
+    assert variant["status"] == "gating"
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"job": "anything"},
+        {"stream": "z"},
+        {"report": TWICE},
+        {"report": junit({f"{CLASSNAME}::t3": "P"}, classname="")},
+    ],
+    ids=["another job", "another stream", "the id twice", "the spelling as a name"],
+)
+def test_no_upload_of_an_agent_lets_a_quarantined_test_gate(world: World, lie: dict[str, Any]) -> None:
+    """What a lane other than trunk runs, names or repeats takes nothing from the gating set."""
+    quarantine(world, "t3")
+    decisions.set_mode(world.app, world.project, "enforce", bearer=OWNER)
+    fields = {name: value for name, value in lie.items() if name != "report"}
+    world.send("lie", lie.get("report", {"t3": "P"}), lane=Lane.AGENT, change="ticket", **fields)
+    world.send("after", suite())
+    assert not is_gating(world, "t3")
+    assert world.explain("t3")["variants"][0]["status"] == "quarantined"
+    decisions.release(
+        world.app, world.project, f"{CLASSNAME}::t3", bearer=OWNER, reason="found by its name all the same"
+    )
+
+
+def test_a_healthy_test_of_the_same_spelling_goes_on_gating(world: World) -> None:
+    """A spelling that two tests of trunk share stands for both, and gates."""
+    alike = junit({"test_ledger::t3": "P", "test_ledger.t3": "P"}, classname="tests")
+    world.send("alike", suite(), alike)
+    quarantine(world, "t3")
+    decisions.set_mode(world.app, world.project, "enforce", bearer=OWNER)
+    assert is_gating(world, "test_ledger.t3") or is_gating(world, "t3")
+    assert gating.take_snapshot(world.app, world.project).is_gating("tests.test_ledger.t3")
+
+
+def test_invented_tests_spend_none_of_the_evidence_budget(world: World) -> None:
+    """Names that only an agent reports are numbered among no pairs, even on trunk's own tree."""
+    world.send("first", suite())
+    before = world.summary()["pairs"]
+    invented = dict.fromkeys([f"made-up-{number}" for number in range(300)], "P")
+    world.send("agent", suite(), invented, lane=Lane.AGENT, tree=tree("first"))
+    assert world.summary()["pairs"] == before == len(SUITE)
 
 
 def test_an_incident_of_two_days_is_harmless(world: World) -> None:

@@ -39,7 +39,7 @@ def forge_absence(connection: Connection, _project_id: int) -> None:
 
 
 def forge_count(connection: Connection, project_id: int) -> None:
-    [(variant, history)] = histories.every(connection, project_id).items()
+    [(variant, history)] = histories.every(connection, project_id)
     history.trials[0] += 1
     histories.save(connection, project_id, variant, history, 3)
 

@@ -242,7 +242,7 @@ def test_histories_are_kept_by_variant(connection: Connection, project: Project)
     assert trunk_builds == 2
     assert loaded.to_bytes() == history.to_bytes()
     assert loaded.heads.tolist() == [0, 0, 0, 0, 1]
-    assert histories.every(connection, project.id).keys() == {VARIANT, "f" * 16}
+    assert dict(histories.every(connection, project.id)).keys() == {VARIANT, "f" * 16}
     loaded.trials[0] = 7  # what was loaded can be written to
     histories.save(connection, project.id, VARIANT, loaded, 3)
     assert histories.load(connection, project.id, VARIANT)[1] == 3

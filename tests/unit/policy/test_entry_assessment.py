@@ -104,13 +104,14 @@ def test_exactly_72_hours_suffice() -> None:
 
 
 def test_two_onsets_on_trunk_are_needed() -> None:
-    """Six agent onsets and one of trunk do not enter; a second one of trunk does."""
-    lanes = [Lane.AGENT] * 6 + [Lane.TRUNK, Lane.TRUNK]
+    """However many are asked for, what others saw does not stand in for them; the last one of trunk decides."""
+    policy = replace(POLICY, entry_trunk_onsets=4)
+    lanes = [Lane.TRUNK, Lane.AGENT] * 3 + [Lane.TRUNK] * 2
     heads = _became_flaky([24 * i for i in range(8)], lanes)
-    lacking = _assess(heads[:7])
+    lacking = assess_entry(heads[:6], heads[5].index, ALPHA, policy)
     assert not lacking.is_met
-    assert lacking.lacking == ("1 more onset on trunk",)
-    assert _assess(heads).is_met
+    assert lacking.lacking == ("2 more onsets on trunk",)
+    assert assess_entry(heads, heads[7].index, ALPHA, policy).is_met
 
 
 def test_what_is_lacking_is_just_enough() -> None:

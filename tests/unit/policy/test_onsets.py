@@ -59,32 +59,43 @@ def test_the_confirmation_does_not_decide_the_slot() -> None:
 def test_a_change_counts_once() -> None:
     """However often a change's builds flake, it speaks once; trunk may speak again and again."""
     heads = [
-        _head(1, 0, Lane.AGENT, "t-7"),
+        _head(1, 0),
         _head(2, 10, Lane.AGENT, "t-7"),
-        _head(3, 20, Lane.REVIEW, "pr-1"),
-        _head(4, 30, Lane.REVIEW, "pr-1"),
-        _head(5, 40),
+        _head(3, 20),
+        _head(4, 30, Lane.AGENT, "t-7"),
+        _head(5, 40, Lane.REVIEW, "pr-1"),
         _head(6, 50),
+        _head(7, 60, Lane.REVIEW, "pr-1"),
     ]
-    assert _numbers(heads) == [1, 3, 5, 6]
+    assert _numbers(heads) == [1, 2, 3, 5, 6]
+
+
+def test_other_lanes_are_never_the_majority() -> None:
+    """Of any number of other lanes' onsets one is heard after each of trunk's, and none before the first."""
+    others = [Lane.AGENT, Lane.REVIEW]
+    heads = [_head(number, 10 * number, others[number % 2], f"change-{number}") for number in range(1, 21)]
+    assert _numbers(heads) == []
+    heads[9] = _head(10, 100)
+    heads[14] = _head(15, 150)
+    assert _numbers(heads) == [10, 11, 15, 16]
 
 
 def test_trunk_takes_the_slot_over_from_an_agent() -> None:
     """The agent's onset is dropped, its change may speak later, and the slot then begins at the trunk head."""
     heads = [
-        _head(1, 0, Lane.AGENT, "t-7"),
-        _head(2, 5),
-        _head(3, 10),
-        _head(4, 11, Lane.AGENT, "t-7"),
-        _head(5, 17.5, Lane.REVIEW, "pr-1"),
+        _head(1, 0),
+        _head(2, 10, Lane.AGENT, "t-7"),
+        _head(3, 15),
+        _head(4, 20.5, Lane.AGENT, "t-7"),
+        _head(5, 21, Lane.AGENT, "t-7"),
     ]
-    assert _numbers(heads) == [2, 4, 5]
-    assert _numbers([heads[0], heads[2]]) == [1, 3]
+    assert _numbers(heads) == [1, 3, 5]
+    assert _numbers(heads[:2]) == [1, 2]
 
 
 def test_trunk_does_not_take_a_review_slot() -> None:
     """Only an agent's onset gives way."""
-    assert _numbers([_head(1, 0, Lane.REVIEW, "pr-1"), _head(2, 5)]) == [1]
+    assert _numbers([_head(1, 0), _head(2, 10, Lane.REVIEW, "pr-1"), _head(3, 15)]) == [1, 2]
 
 
 def test_an_agent_cannot_keep_trunk_from_being_counted() -> None:
@@ -140,7 +151,12 @@ def test_on_trunk_a_confirmation_never_makes_fewer_or_later_onsets(heads: list[H
             [1, 3, 5],
             [2, 4],
         ),
-        ([(0, Lane.AGENT), (5, Lane.TRUNK), (10, Lane.TRUNK)], 1, [2], [1, 3]),
+        (
+            [(0, Lane.TRUNK), (20, Lane.AGENT), (25, Lane.TRUNK), (30, Lane.TRUNK)],
+            2,
+            [1, 3],
+            [1, 2, 4],
+        ),
     ],
 )
 def test_an_onset_may_displace_a_later_one(
