@@ -57,7 +57,8 @@ class GatingSet:
         token: sent as a bearer token; None sends none.
         cache_dir: folder of the copy on disk; see `SnapshotCache`.
         max_age_s: a shorter maximum age than the daemon's, in seconds; None takes the daemon's.
-        timeout_s: seconds to wait for the daemon before the last snapshot is used instead.
+        timeout_s: seconds to wait for the daemon, to connect and then for its whole answer, before the last snapshot
+            is used instead.
         clock: the wall clock; it tells how old the copy on disk is.
 
     Raises:
@@ -153,7 +154,9 @@ class GatingSet:
         self._read_cache()
         known = {"If-None-Match": f'"{self._answer["snapshot"]}"'} if self._answer else {}
         try:
-            reply = exchange(self.target, "GET", "gating", headers=known, timeout_s=self.timeout_s)
+            reply = exchange(
+                self.target, "GET", "gating", headers=known, timeout_s=self.timeout_s, whole_s=self.timeout_s
+            )
         except Unreachable as error:
             self._fall_back(f"cannot be reached ({error})")
             return
