@@ -136,6 +136,11 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Receipt
     arrival = project.uploads + 1
     intake = Intake(app, connection, project, build, seq, arrival, len(cached), now, offer.bearer.actor)
     pairs, sentences = _take_variants(intake, resolved)
+    if known and known["tree"] != build.tree:
+        sentences.append(
+            f"Build {build.build!r} came in before on another tree, so this counts as more tries of it and not as a "
+            "build of its own. Does every execution have a name of its own?"
+        )
     counts = counting.counts_of_build(intake, codes_of.variants_of_build(connection, project.id, seq))
     builds.set_counts(connection, project.id, seq, counts)
     projects.set_counters(

@@ -37,15 +37,15 @@ class Api:
         """Return every JSON route. They are tried in this order, so the question asked most comes first."""
         at = "/v1/projects/{project}"
         return [
-            Route(f"{at}/gating/{{test:path}}", self.is_gating),
+            Route(f"{at}/gating/{{test:name}}", self.is_gating),
             Route(f"{at}/gating", self.get_gating),
             Route(f"{at}/reports", self.post_reports, methods=["POST"]),
             Route("/healthz", self.health),
             Route(f"{at}/reruns", self.reading(lambda slug, _request: reruns.wanted(self.app, slug))),
             Route(f"{at}/summary", self.reading(lambda slug, _request: listing.summary(self.app, slug))),
             Route(f"{at}/tests", self.reading(lambda slug, _request: listing.standing(self.app, slug))),
-            Route(f"{at}/tests/{{test:path}}/release", self.release, methods=["POST"]),
-            Route(f"{at}/tests/{{test:path}}", self.reading(self._explain)),
+            Route(f"{at}/tests/{{test:name}}/release", self.release, methods=["POST"]),
+            Route(f"{at}/tests/{{test:name}}", self.reading(self._explain)),
             Route(f"{at}/mode", self.set_mode, methods=["POST"]),
         ]
 

@@ -5,6 +5,7 @@ from starlette.middleware import Middleware
 
 from quarantine.domain.outcome import Lane
 from quarantine.services.app import App
+from quarantine.web import convertors
 from quarantine.web.api import Api
 from quarantine.web.auth import Gatekeeper
 from quarantine.web.headers import SafeHeaders
@@ -22,6 +23,7 @@ def create_web(app: App, *, open_lane: Lane | None = None) -> Starlette:
         open_lane: the lane of reports without a token, for a loopback bind while no token exists; None when every
             request needs a token.
     """
+    convertors.register()
     gatekeeper = Gatekeeper(app, is_open=open_lane is not None, open_lane=open_lane)
     pages = Pages(app, gatekeeper)
     api = [*Api(app, gatekeeper, Snapshots(app)).routes(), *ReachApi(app, gatekeeper).routes()]

@@ -34,7 +34,7 @@ class Pages:
         return [
             Route("/", self.index),
             Route("/projects/{project}", self.project),
-            Route("/projects/{project}/tests/{test:path}", self.test),
+            Route("/projects/{project}/tests/{test:name}", self.test),
             Route("/static/{name}", self.static),
             *SignIn(self.gatekeeper, self.renderer).routes(),
         ]

@@ -65,7 +65,7 @@ def test_every_route_is_documented() -> None:
     text = page("docs/http.md")
     sources = [page("quarantine/web/api.py"), page("quarantine/web/reach.py")]
     routes = {route for source in sources for route in re.findall(r'Route\(f"\{at\}/([^"]+)"', source)}
-    shown = [re.sub(r"\{\{(\w+)(:path)?\}\}", r"{\1}", route).replace("{manifest}", "{id}") for route in routes]
+    shown = [re.sub(r"\{\{(\w+)(:name)?\}\}", r"{\1}", route).replace("{manifest}", "{id}") for route in routes]
     assert shown
     assert [route for route in shown if route not in text] == []
 

@@ -435,3 +435,11 @@ def test_reruns_are_wanted_until_a_pass_or_the_end_of_the_schedule(world: World)
     world.rerun("red", suite(), number=2, command="make test")
     world.wait(hours=48)
     assert reruns.wanted(world.app, world.project)["reruns"] == []
+
+
+def test_a_build_name_used_again_is_pointed_out(world: World) -> None:
+    """A constant build name makes one build of many; the answer says so at once."""
+    world.send("nightly", suite())
+    world.wait(hours=24)
+    [said] = world.send("nightly", suite(t1="F"), tree=tree("next day")).transitions
+    assert said.startswith("Build 'nightly' came in before on another tree")

@@ -160,3 +160,11 @@ def test_names_that_look_like_paths_are_names(site: Site) -> None:
     for name in names:
         quoted = name.replace("%", "%25").replace("?", "%3F").replace("#", "%23")
         assert client.get(f"{AT}/tests/{quoted}").json()["raw"]["name"] == name
+
+
+def test_a_name_with_line_breaks_and_slashes_is_found_in_a_path(judged: Site) -> None:
+    """Whatever a test is called, percent-encoded it can be asked for."""
+    client = judged.open()
+    assert client.get(f"{AT}/gating/a%2Fb%0Ac%3Fd").json()["gating"] is True
+    told = problem(client.get(f"{AT}/tests/a%2Fb%0Ac%3Fd"), 404, "not-found")
+    assert "a/b\\nc?d" in told["detail"]
