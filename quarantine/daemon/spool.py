@@ -154,7 +154,7 @@ class Spool:
             return f"The entry cannot be read: {error.strerror}."
         except Exception as error:
             log.exception("The entry %s of the spool %s could not be taken in", claimed.name, self.directory)
-            return f"A mistake of ours kept it out ({type(error).__name__}); the server's log says more."
+            return f"The daemon failed on it ({type(error).__name__}); its log says more."
         return None
 
     def _put_aside(self, claimed: Path, reason: str | None) -> None:

@@ -286,7 +286,8 @@ def test_a_mistake_of_ours_holds_nothing_up(world: World, folder: Folder, caplog
     folder.entry("b2", {"t1": "P"})
     world.app.clock = broken
     assert folder.spool.drain() == 2
-    assert "ZeroDivisionError" in folder.reason("b1")
+    assert "The daemon failed on it (ZeroDivisionError)" in folder.reason("b1")
+    assert list((folder.path / "claimed").iterdir()) == []
     assert "nobody expected this" in caplog.text
     assert names(world) == ["b2"]
     (folder.path / "rejected" / "b1").rename(folder.path / "b1")
