@@ -122,24 +122,19 @@ def _row(project_id: int, ordinal: int, run: Run, stream: str, build_seq: int) -
 
 def mark_not_unique(connection: Connection, project_id: int, ordinals: Iterable[int]) -> None:
     """Note that several tests claimed one id; such an id can never be quarantined."""
-    wanted = list(ordinals)
-    for start in range(0, len(wanted), _CHUNK):
-        connection.execute(
-            update(TEST)
-            .where(TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))
-            .values(unique_id=False)
-        )
+    _mark(connection, project_id, ordinals, unique_id=False)
 
 
 def mark_unstable(connection: Connection, project_id: int, ordinals: Iterable[int]) -> None:
     """Note that these ids are another case in each process; such an id can never be quarantined."""
+    _mark(connection, project_id, ordinals, stable_id=False)
+
+
+def _mark(connection: Connection, project_id: int, ordinals: Iterable[int], **found: bool) -> None:
     wanted = list(ordinals)
     for start in range(0, len(wanted), _CHUNK):
-        connection.execute(
-            update(TEST)
-            .where(TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))
-            .values(stable_id=False)
-        )
+        which = (TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))
+        connection.execute(update(TEST).where(*which).values(found))
 
 
 def every(connection: Connection, project_id: int) -> Iterable[dict[str, Any]]:
