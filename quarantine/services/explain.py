@@ -50,7 +50,7 @@ def explain(app: App, slug: str, name: str, *, recomputed: bool = False) -> dict
             if recomputed:
                 told["disagreements"] = recompute.disagreements(connection, project, row, history)
             found.append(told)
-    statuses = [Status(variant["status"]) for variant in found]
+    statuses = [Status(variant["status"]) for variant in found if variant["trunk_trials"]]  # as the gate counts them
     return {
         "project": slug,
         "mode": project.mode.value,
