@@ -1,11 +1,11 @@
-"""Where reading verbs read: from a daemon when one is named, else from the database on this machine."""
+"""Where verbs read and decide: at a daemon when one is named, else in the database on this machine."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from quarantine.cli.options import on_database, open_app
-from quarantine.cli.remote import get, on_daemon, target_of
+from quarantine.cli.remote import get, on_daemon, post, target_of
 
 if TYPE_CHECKING:
     from quarantine.services.app import App
@@ -45,4 +45,10 @@ class Where:
         """Return what the daemon answers for `resource`, or what `local` returns for the database."""
         if self.url:
             return get(target_of(self.url, self.project, self.token), resource)
+        return local(open_app(self.config_path, self.database))
+
+    def decide(self, resource: str, body: dict[str, Any], local: Callable[["App"], Any]) -> Any:
+        """Return what the daemon answers to `body`, or what `local` returns for the database."""
+        if self.url:
+            return post(target_of(self.url, self.project, self.token), resource, body)
         return local(open_app(self.config_path, self.database))

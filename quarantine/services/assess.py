@@ -1,6 +1,6 @@
 """Assessing what one batch touched: the policy decides, this gathers what it needs and applies what it says."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -145,10 +145,9 @@ class Assessor:
         return None if is_broken else assess_broken(self._failing(test, fails), 0, policy)
 
     def _failing(self, test: int, fails: int) -> list[FailedTrial]:
-        rows = builds.failures_of(
-            self.intake.connection, self.intake.project.id, self.batch.variant_hash, test, trunk_only=True
-        )
-        rows = [row for row in rows if row["trial"] is not None][-fails:]
+        rows = builds.failed_trunk_trials(
+            self.intake.connection, self.intake.project.id, self.batch.variant_hash, test
+        )[-fails:]
         found = builds.get(self.intake.connection, self.intake.project.id, [row["build_seq"] for row in rows])
         return [self._failed_trial(test, found[row["build_seq"]]) for row in rows]
 
@@ -246,8 +245,8 @@ def standing_of(row: dict[str, Any]) -> Standing:
     )
 
 
-def alpha_of(project: Project, policy: Policy, history: History, row: dict[str, Any]) -> float | None:
-    """Return what the evidence of this (test, variant) may spend on entry.
+def alpha_of(project: Project, policy: Policy, history: History, row: Mapping[str, Any]) -> float | None:
+    """Return what the evidence of this (test, variant), a row of a standing or of a head, may spend on entry.
 
     None before the project has a budget to spend, or before the pair has its number.
     """
@@ -266,13 +265,7 @@ def clean_trials(history: History, row: dict[str, Any]) -> int:
 def streak_of(connection: Connection, project_id: int, history: History, row: dict[str, Any]) -> Streak:
     """Return the record of a quarantined test on trunk, as the exit rule reads it."""
     test, variant_hash = row["test"], row["variant_hash"]
-    failures = [
-        failure
-        for failure in builds.failures_of(
-            connection, project_id, variant_hash, test, since=row["window_build"] or 0, trunk_only=True
-        )
-        if failure["trial"] is not None
-    ]
+    failures = builds.failed_trunk_trials(connection, project_id, variant_hash, test, since=row["window_build"] or 0)
     days = sorted({failure["received_at"].date() for failure in failures})
     gaps = [(later - earlier).days for earlier, later in pairwise(days)]
     entry_build = row["entry_build"] or 0

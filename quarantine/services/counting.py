@@ -1,7 +1,7 @@
 """From one upload's runs to columns: who ran, what the first try did, which trials count, which are heads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 
 import numpy as np
@@ -37,6 +37,7 @@ class Batch:
         tests: ordinals, without duplicates.
         first, last: outcome code of the first and of the last try.
         fresh: whether no earlier upload of the build had this test; only then the first try can be a trial.
+        _signatures: those asked for so far, by place.
     """
 
     variant: VariantKeys
@@ -46,6 +47,7 @@ class Batch:
     first: Codes
     last: Codes
     fresh: Mask
+    _signatures: dict[int, str] = field(default_factory=dict)
 
     @property
     def first_failed(self) -> Mask:
@@ -63,8 +65,10 @@ class Batch:
         return np.asarray((self.first == codes_of.PASSED) | (self.last == codes_of.PASSED))
 
     def signature_of(self, place: int) -> str:
-        """Return the failure signature of a run's first failed try."""
-        return signature(failed_try(self.runs[place]))
+        """Return the signature of a run's first failed try, made once: storms, failures and heads ask for it."""
+        if place not in self._signatures:
+            self._signatures[place] = signature(failed_try(self.runs[place]))
+        return self._signatures[place]
 
     def failures(self) -> Iterator[tuple[int, Run]]:
         """Yield (place, run) for every run with a failed try."""
@@ -171,7 +175,7 @@ def store_failures(
                 "passed_on_retry": run.is_flaky,
                 "trial": int(history.trials[test]) if counted[place] else None,
                 "already_failing": bool(already_failing[place]),
-                "signature": signature(result),
+                "signature": batch.signature_of(place),
                 "kind": result.kind[:MESSAGE_CHARACTERS],
                 "message": result.message[:MESSAGE_CHARACTERS],
                 "detail": result.detail[:DETAIL_CHARACTERS],

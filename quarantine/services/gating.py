@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Mode, Status
 from quarantine.services.app import App
-from quarantine.services.naming import bare_names, id_of, spellings_of, tests_of_trunk
+from quarantine.services.naming import bare_names, id_of, spellings_of
 from quarantine.store import histories, projects, roster, standings
 from quarantine.store.engine import reading
 
@@ -110,19 +109,8 @@ def quarantined_in(connection: Connection, project_id: int) -> dict[int, list[st
         quarantined[row["test"]].add(row["variant_hash"])
     if not quarantined:
         return {}
-    seen = _variants_on_trunk(connection, project_id, quarantined)
+    seen = histories.variants_on_trunk(connection, project_id, quarantined)
     return {test: None if seen[test] <= variants else sorted(variants) for test, variants in quarantined.items()}
-
-
-def _variants_on_trunk(connection: Connection, project_id: int, tests: Mapping[int, object]) -> dict[int, set[str]]:
-    """Return the variants that trunk ran each test in. What other lanes run it in says nothing about trunk."""
-    seen: dict[int, set[str]] = {test: set() for test in tests}
-    wanted = np.fromiter(tests, np.intp)
-    for variant_hash, history in histories.every(connection, project_id):
-        history.grow(int(wanted.max()) + 1)
-        for test in wanted[history.trunk_trials[wanted] > 0]:
-            seen[int(test)].add(variant_hash)
-    return seen
 
 
 def _spelled(connection: Connection, project_id: int, scopes: Mapping[int, list[str] | None]) -> NotGating:
@@ -131,10 +119,9 @@ def _spelled(connection: Connection, project_id: int, scopes: Mapping[int, list[
     wanted = frozenset(spelling for row in rows.values() for spelling in spellings_of(row))
     bare = {name for spelling in wanted for name in bare_names(spelling)}
     sharing = {row["ordinal"]: spellings_of(row) & wanted for row in roster.named(connection, project_id, bare)}
-    known = tests_of_trunk(connection, project_id, sharing)
     claims: dict[str, set[int]] = defaultdict(set)
-    for test in known:
-        for spelling in sharing[test]:
+    for test, variants in histories.variants_on_trunk(connection, project_id, sharing).items():
+        for spelling in sharing[test] if variants else ():
             claims[spelling].add(test)
     not_gating: NotGating = {id_of(rows[test]): scope for test, scope in scopes.items()}
     for spelling, tests in claims.items():

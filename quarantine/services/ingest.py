@@ -233,7 +233,7 @@ def _take_variant(
     history.grow(int(batch.tests.max(initial=-1)) + 1)
     already_failing = history.fail_streak[batch.tests] > 0
     attribution = attribute(intake, batch)
-    is_storm = storms.strikes(intake, batch, already_failing)
+    is_storm = storms.strikes(intake, batch, history, already_failing)
     counted = attribution.counted & (not is_storm)
     advanced = counting.advance_by(history, batch, counted, intake, pairs)
     counting.store_outcomes(intake, batch, counted)

@@ -149,7 +149,7 @@ def _counts(connection: Connection, project: Project, standing_now: list[dict[st
 
     A test gates if it gates in any variant, and is counted as standing where it stands worst over its variants.
     """
-    order = [status.value for status in (*_NOT_SIMPLY_GATING,)]
+    order = [status.value for status in _NOT_SIMPLY_GATING]
     worst: dict[str, str] = {}
     for row in standing_now:
         kept = worst.get(row["test"], order[-1])
@@ -176,5 +176,5 @@ def _suspects(connection: Connection, project: Project) -> int:
 
 def _build(row: dict[str, Any]) -> dict[str, Any]:
     names = ("seq", "build", "attempt", "job", "kind", "lane", "change", "commit", "run_events", "incident", "complete")
-    counts = {name: int(row[name] or 0) for name in ("passed", "failed", "skipped", "flaky")}
+    counts = {name: int(row[name] or 0) for name in builds.COUNTS}
     return {name: row[name] for name in names} | counts | {"received_at": row["received_at"].isoformat()}

@@ -1,10 +1,9 @@
 """Finding tests by any spelling, and the rules that hang on a test's name."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Connection
 
 from quarantine.domain.identity import ID_PREFIX, TestName
@@ -52,8 +51,9 @@ def find(connection: Connection, project: Project, name: str) -> dict[str, Any]:
     rows = roster.named(connection, project.id, bare_names(name))
     found = [row for row in rows if name == row["name"] or name in spellings_of(row)]
     exact = [row for row in found if name in spellings_of(row)] or found
-    known = tests_of_trunk(connection, project.id, [row["ordinal"] for row in exact]) if len(exact) > 1 else set()
-    exact = [row for row in exact if row["ordinal"] in known] or exact
+    if len(exact) > 1:  # a name that another lane made up takes nothing from one that trunk runs
+        variants = histories.variants_on_trunk(connection, project.id, [row["ordinal"] for row in exact])
+        exact = [row for row in exact if variants[row["ordinal"]]] or exact
     if len(exact) == 1:
         return exact[0]
     if exact:
@@ -66,16 +66,6 @@ def find(connection: Connection, project: Project, name: str) -> dict[str, Any]:
 def bare_names(name: str) -> list[str]:
     """Return every suffix of a spelling that may be the bare name of the test, the longest first."""
     return [name, *(name[match.end() :] for match in re.finditer(r"::|\.", name))]
-
-
-def tests_of_trunk(connection: Connection, project_id: int, tests: Iterable[int]) -> set[int]:
-    """Return those of the tests that trunk ever ran: a name another lane made up takes nothing from them."""
-    wanted = np.fromiter(tests, np.intp)
-    known = np.zeros(len(wanted), np.bool_)
-    for _, history in histories.every(connection, project_id):
-        inside = wanted < len(history)
-        known[inside] |= history.trunk_trials[wanted[inside]] > 0
-    return set(wanted[known].tolist())
 
 
 def _ids(rows: Sequence[dict[str, Any]]) -> str:

@@ -21,7 +21,6 @@ from quarantine.store import audit, projects, reaches, roster
 from quarantine.store.engine import writing
 
 _SHOWN = 5
-MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 
 
 def require_trunk(bearer: Bearer) -> None:

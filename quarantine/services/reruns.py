@@ -16,8 +16,8 @@ from quarantine.policy.history import History
 from quarantine.policy.reruns import Waiting, WantedRerun, wanted_reruns
 from quarantine.services import naming
 from quarantine.services.app import App
+from quarantine.services.assess import alpha_of
 from quarantine.services.confirming import TreeOutcomes
-from quarantine.stats.multiplicity import pair_alpha, restarted_alpha
 from quarantine.store import builds, heads, histories, projects, roster, standings
 from quarantine.store.engine import reading
 from quarantine.store.projects import Project
@@ -87,13 +87,12 @@ class _Gathered:
 
     def _nearness(self, row: Mapping[str, Any], history: History) -> float:
         """Return p-value over limit of the test's nearest window if this head were confirmed."""
-        test, reserve = row["test"], self.project.reserve
-        if reserve is None or test >= len(history) or history.pair[test] == 0:
+        test = row["test"]
+        alpha = alpha_of(self.project, self.policy, history, row)
+        if alpha is None:
             return math.inf
         found = heads.of_test(self.connection, self.project.id, row["variant_hash"], test, row["life"])
         supposed = [replace(head, confirmed_at=self.now) if head.number == row["number"] else head for head in found]
-        alpha = pair_alpha(int(history.pair[test]), budget=self.policy.budget, reserve=reserve)
-        alpha = restarted_alpha(alpha, row["life"])
         return assess_entry(supposed, int(history.trials[test]), alpha, self.policy).nearness
 
     def add_broken_candidates(self) -> None:
@@ -108,8 +107,8 @@ class _Gathered:
                 self._add_candidate(test, names[test], int(history.fail_streak[test]), trees)
 
     def _add_candidate(self, test: int, name: str, fails: int, trees: TreeOutcomes) -> None:
-        rows = builds.failures_of(self.connection, self.project.id, trees.variant_hash, test, trunk_only=True)
-        rows = [row for row in rows if row["trial"] is not None][-fails:][: self.policy.broken_failures]
+        rows = builds.failed_trunk_trials(self.connection, self.project.id, trees.variant_hash, test)
+        rows = rows[-fails:][: self.policy.broken_failures]
         found = builds.get(self.connection, self.project.id, [row["build_seq"] for row in rows])
         for build in found.values():
             if build["tree"] is None or build["received_at"] < self.now - LOOKED_BACK:

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quarantine.domain.outcome import Lane
-from quarantine.junit import signature
+from quarantine.policy.history import History
 from quarantine.policy.storms import BuildFailures, Storm, recognise
-from quarantine.services.counting import Batch, failed_try
+from quarantine.services.counting import Batch
 from quarantine.services.intake import Intake
-from quarantine.store import builds, heads, histories, incidents
+from quarantine.store import builds, heads, incidents
 
 
-def strikes(intake: Intake, batch: Batch, already_failing: NDArray[np.bool_]) -> bool:
+def strikes(intake: Intake, batch: Batch, history: History, already_failing: NDArray[np.bool_]) -> bool:
     """Return whether the build under way is struck by a storm; record the incident, also for the builds before it.
+
+    `history` is the variant's before this build is counted.
 
     Earlier builds keep their trials (an index once given never changes), but their heads belong to the incident from
     now on and are no onsets: dropping onsets is safe for entry. Builds of the agent lane neither make a storm nor
@@ -28,7 +30,7 @@ def strikes(intake: Intake, batch: Batch, already_failing: NDArray[np.bool_]) ->
         return False
     here = _here(intake, batch, already_failing)
     others = _others(intake)
-    rates, suite = _rates(intake, batch.variant_hash)
+    rates, suite = _rates(intake, batch.variant_hash, history)
     for storm in recognise([*others, here], rates, suite, intake.policy):
         if here.build in storm.builds:
             _record(intake, storm)
@@ -46,7 +48,7 @@ def _here(intake: Intake, batch: Batch, already_failing: NDArray[np.bool_]) -> B
         change=build.change,
         trunk_position=known.get(commit, intake.seq if build.change is None and commit else 0),
         arrived_at=intake.now,
-        failures={str(batch.tests[place]): signature(failed_try(batch.runs[place])) for place in places},
+        failures={str(batch.tests[place]): batch.signature_of(place) for place in places},
         already_failing=frozenset(str(batch.tests[place]) for place in places if already_failing[place]),
     )
 
@@ -78,9 +80,8 @@ def _commit(row: Mapping[str, Any]) -> str:
     return (row["commit"] if row["change"] is None else row["base_commit"]) or ""
 
 
-def _rates(intake: Intake, variant_hash: str) -> tuple[dict[str, float], int]:
+def _rates(intake: Intake, variant_hash: str, history: History) -> tuple[dict[str, float], int]:
     """Return each failing test's share of failed trials (one more of each added), and the size of the suite."""
-    history, _ = histories.load(intake.connection, intake.project.id, variant_hash)
     failures = builds.failure_counts(intake.connection, intake.project.id, variant_hash)
     rates = {
         str(test): (count + 1) / (max(int(history.trials[test]), count) + 2)

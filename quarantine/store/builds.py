@@ -159,6 +159,14 @@ def failures_of(
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
+def failed_trunk_trials(
+    connection: Connection, project_id: int, variant_hash: str, test: int, *, since: int = 0
+) -> list[dict[str, Any]]:
+    """Return the counted trials of one test that failed on trunk from build `since` on, as `failures_of` does."""
+    found = failures_of(connection, project_id, variant_hash, test, since=since, trunk_only=True)
+    return [row for row in found if row["trial"] is not None]
+
+
 def failures_since(connection: Connection, project_id: int, since: datetime) -> list[dict[str, Any]]:
     """Return every failed run received at `since` or later, without details, with its build's change and commits."""
     shown = [FAILURE.c[name] for name in ("build_seq", "test", "signature", "already_failing", "received_at")]

@@ -1,7 +1,8 @@
 """The running columns of each variant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+import numpy as np
 from sqlalchemy import Connection, select
 
 from quarantine.policy.history import History
@@ -34,3 +35,14 @@ def every(connection: Connection, project_id: int) -> Iterator[tuple[str, Histor
     query = select(HISTORY.c.variant_hash, HISTORY.c["columns"]).where(HISTORY.c.project_id == project_id)
     for variant_hash, columns in connection.execute(query.order_by(HISTORY.c.variant_hash)):
         yield variant_hash, History.from_bytes(columns)
+
+
+def variants_on_trunk(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[int, set[str]]:
+    """Return the variants that trunk ran each test in; none for a name that only another lane knows."""
+    seen: dict[int, set[str]] = {test: set() for test in tests}
+    wanted = np.fromiter(seen, np.intp)
+    for variant_hash, history in every(connection, project_id):
+        inside = wanted[wanted < len(history)]
+        for test in inside[history.trunk_trials[inside] > 0].tolist():
+            seen[test].add(variant_hash)
+    return seen

@@ -1,6 +1,5 @@
 """Reach maps and manifests, as compressed bytes."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, func, select
@@ -64,9 +63,3 @@ def manifest(connection: Connection, project_id: int, manifest_id: str) -> bytes
     which = (MANIFEST.c.project_id == project_id, MANIFEST.c.id == manifest_id)
     body: bytes | None = connection.execute(select(MANIFEST.c.body).where(*which)).scalar()
     return body
-
-
-def known_manifests(connection: Connection, project_id: int, ids: Sequence[str]) -> set[str]:
-    """Return which of these manifests are stored."""
-    query = select(MANIFEST.c.id).where(MANIFEST.c.project_id == project_id, MANIFEST.c.id.in_(ids))
-    return set(connection.execute(query).scalars())

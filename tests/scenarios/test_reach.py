@@ -389,4 +389,4 @@ def test_what_is_no_manifest_is_refused_by_its_line(mapped: World, content: byte
     assert named["detail"] == "The manifest's content is not what its name says."
     with reading(mapped.app.engine) as connection:
         project_id = projects.by_slug(connection, mapped.project).id
-        assert reaches.known_manifests(connection, project_id, [name, "0" * 64]) == set()
+        assert [reaches.manifest(connection, project_id, one) for one in (name, "0" * 64)] == [None, None]
