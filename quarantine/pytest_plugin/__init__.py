@@ -1,0 +1,1 @@
+"""The pytest plugin. It does nothing unless it is asked with `--quarantine`."""
