@@ -51,6 +51,9 @@ class Policy:
         cap_share: quarantined clusters allowed as a share of the tests in the last trunk build.
         rerun_hours: when the reruns of a pending head fall due, in hours after its arrival; increasing.
         reruns_per_day: reruns the daemon asks for in a day, at most.
+        verdict_reruns: reruns of the head after which a test that failed each time counts as always failing.
+        verdict_reruns_most: reruns of the head that one verdict asks for, at most.
+        verdict_error: chance left that a streak of passes hides a test that still fails at the rate it showed.
         never_quarantine: globs over test names that always gate.
     """
 
@@ -82,11 +85,14 @@ class Policy:
     cap_share: float = 0.02
     rerun_hours: tuple[float, ...] = (0.0, 1.0, 24.0)
     reruns_per_day: int = 200
+    verdict_reruns: int = 2
+    verdict_reruns_most: int = 12
+    verdict_error: float = 0.05
     never_quarantine: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_kinds(self)
-        for key in ("p0", "origin_chance", "hand_rate", "storm_chance"):
+        for key in ("p0", "origin_chance", "hand_rate", "storm_chance", "verdict_error"):
             _check(self, key, 0 < getattr(self, key) < 1, "lies strictly between 0 and 1")
         _check(self, "p0", self.p0 <= _LARGEST_TOLERANCE, "is at most 0.05: above it no exit could be proved")
         _check(self, "hand_rate", self.hand_rate >= self.p0, f"is at least p0 ({self.p0:g})")
@@ -169,6 +175,8 @@ _LEAST = {
     "storm_builds": 2,
     "cap_slots": 1,
     "reruns_per_day": 0,
+    "verdict_reruns": 1,
+    "verdict_reruns_most": 0,
 }
 
 

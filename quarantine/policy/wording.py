@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["listed", "percent", "plural"]
+__all__ = ["listed", "lowered", "percent", "plural"]
 
 
 def plural(count: int, noun: str) -> str:
@@ -18,3 +18,8 @@ def percent(share: float) -> str:
 def listed(parts: Sequence[str]) -> str:
     """Return the parts as prose: `a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def lowered(sentence: str) -> str:
+    """Return the sentence as it reads after a colon."""
+    return sentence[:1].lower() + sentence[1:]

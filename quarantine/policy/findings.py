@@ -1,0 +1,323 @@
+"""What each test that did not simply pass is found to be: the table of docs/verdict.md, one row a function.
+
+A try is one execution of the recorded command, whole, on the identical tree. The rules rest on three numbers:
+
+- r = `1 + verdict_reruns` tries on the head settle that a test fails every time. A test that fails with chance c there
+  is taken for failing always with chance c^r, which is why its base must pass before the change is blamed.
+- s straight passes after the last failure, `(1 - q)^s <= verdict_error`, bound what a test that is random under the
+  change may still hide: had it kept failing at the rate q it showed, so many passes in a row would have had a chance of
+  at most `verdict_error`. q is `failed / max(r, tries up to the last failure)`; it stays what it is while the streak
+  runs, and a lucky first pass is not taken for a rate of one.
+- For a must-pass test that is known to flake, q is the rate at which it fails *unmended*: the larger of its share of
+  failed trials on trunk and the lower 95 % bound of what the base showed (Clopper and Pearson). A pass on the head is
+  convincing once `(1 - q)^s <= verdict_error`: before, the unmended test would have passed as well.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from quarantine.domain.outcome import Status
+from quarantine.domain.verdict import Effect, Finding
+from quarantine.policy.criteria import Policy
+from quarantine.policy.wording import percent, plural
+from quarantine.stats.binomial import lower_bound
+from quarantine.stats.streaks import clean_trials_needed
+
+__all__ = ["NO_TRIES", "Found", "TestFacts", "Tries", "find"]
+
+
+class Tries(NamedTuple):
+    """How often a test failed and passed on one tree, skipped tries left out; `straight` passes since it last failed.
+
+    A run whose first try failed and whose retry passed is one failed and one passed try.
+    """
+
+    failed: int = 0
+    passed: int = 0
+    straight: int = 0
+
+    @property
+    def total(self) -> int:
+        """All tries."""
+        return self.failed + self.passed
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it did both."""
+        return self.failed > 0 and self.passed > 0
+
+
+NO_TRIES = Tries()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestFacts:
+    """All that is known about one test that failed, is missing, turned skipped or must pass.
+
+    Attributes:
+        name: as people read it.
+        head, base: its tries on either tree, in this variant and an environment that agrees.
+        is_present: whether a report of the head has it, skipped or not.
+        is_skipped: whether the head's reports only have it as skipped.
+        is_expected: whether the client said that it must be in the reports.
+        on_base: whether a report of the base has it; None when the base has not been run.
+        same_signature: whether a failure on the base looks like one on the head.
+        standing: on trunk.
+        is_excusable: whether its quarantine takes it out of the gating set here: the project enforces.
+        must_pass: whether the change was ordered to make it pass.
+        is_removed: whether the change says that it is gone or skipped on purpose.
+        rate: its share of failed trials on trunk; 0 when it never failed or nobody knows.
+        alarm_reruns: failed reruns in a row that its flaking does not explain, when it is quarantined.
+        is_reached: whether the reach map says that the change touches it; None without a map.
+        passes_on_trunk: whether its last trial on trunk passed.
+    """
+
+    __test__ = False
+
+    name: str
+    head: Tries = NO_TRIES
+    base: Tries = NO_TRIES
+    is_present: bool = True
+    is_skipped: bool = False
+    is_expected: bool = False
+    on_base: bool | None = None
+    same_signature: bool = False
+    standing: Status = Status.GATING
+    is_excusable: bool = False
+    must_pass: bool = False
+    is_removed: bool = False
+    rate: float = 0.0
+    alarm_reruns: int = 1
+    is_reached: bool | None = None
+    passes_on_trunk: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a test is found to be, what that does, why, and what more runs would say more.
+
+    Attributes:
+        head, base: further runs of either tree that are wanted before this is settled; 0 when it is.
+    """
+
+    finding: Finding
+    effect: Effect
+    sentence: str
+    head: int = 0
+    base: int = 0
+
+
+def find(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found | None:
+    """Return what the test is found to be; None when it simply passed, or is skipped on the base as well.
+
+    Args:
+        test: what is known about it.
+        policy: the criteria.
+        can_rerun: whether further runs can be had. Without them a failure that nothing excuses rejects as it is.
+    """
+    if not test.is_present or test.is_skipped:
+        return _absent(test)
+    if test.must_pass:
+        return _must_pass(test, policy, can_rerun=can_rerun)
+    if not test.head.failed:
+        return None
+    if test.is_excusable:
+        return _quarantined(test, can_rerun=can_rerun)
+    if test.head.is_mixed:
+        return _mixed(test, policy, can_rerun=can_rerun)
+    return _failing(test, policy, can_rerun=can_rerun)
+
+
+def _absent(test: TestFacts) -> Found | None:
+    """Return the finding for a test that the head does not have, or only as skipped."""
+    what = "is skipped" if test.is_skipped else "is in no report"
+    if test.must_pass:
+        return Found(Finding.MUST_PASS, Effect.REJECTS, f"It must pass, but it {what}.")
+    if test.is_removed:
+        return Found(Finding.REMOVED, Effect.IGNORED, f"It {what}, and the change says that this is meant.")
+    if test.base.total:
+        did = "passed" if test.base.passed else "failed"
+        gone = Finding.TURNED_SKIPPED if test.is_skipped else Finding.VANISHED
+        return Found(gone, Effect.REJECTS, f"It ran on the base, where it {did}, and {what} here.")
+    if not test.is_expected or (test.is_skipped and test.on_base):
+        return None
+    return _expected(test, what)
+
+
+def _expected(test: TestFacts, what: str) -> Found:
+    """Return the finding for a test that was expected to run and that the base says nothing about."""
+    if test.is_skipped:
+        on_base = "the base has not been run" if test.on_base is None else "the base's reports do not have it"
+        said, wanted = f"It was expected and {what}; {on_base}.", 1 if test.on_base is None else 0
+        return Found(Finding.TURNED_SKIPPED, Effect.UNDECIDED, said, base=wanted)
+    if test.on_base is False:
+        said = f"It was expected and {what}, but the base's reports do not have it either: is the name right?"
+        return Found(Finding.MISSING, Effect.UNDECIDED, said)
+    on_base = "the base has it as skipped" if test.on_base else "the base has not been run"
+    return Found(Finding.MISSING, Effect.REJECTS, f"It was expected and {what}; {on_base}.")
+
+
+def _must_pass(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
+    head, base, full = test.head, test.base, 1 + policy.verdict_reruns
+    if not head.passed:
+        unmended = base.failed and not base.passed and test.same_signature
+        if unmended or head.failed >= full or not can_rerun:
+            how = "It fails as it does on the base" if unmended else f"It failed {_of(head)}"
+            return Found(Finding.MUST_PASS, Effect.REJECTS, f"{how}, and must pass.")
+        return Found(
+            Finding.MUST_PASS,
+            Effect.UNDECIDED,
+            f"It failed {_of(head)}, and must pass.",
+            head=full - head.failed,
+            base=0 if base.total else 1,
+        )
+    rate = max(_unmended_rate(test), _shown_rate(head, full))
+    needed = clean_trials_needed(rate, policy.verdict_error) if rate else 1
+    if head.straight >= needed:
+        flaking = f", and {needed} settle it for a test that fails {percent(rate)} of the time" if rate else ""
+        return Found(
+            Finding.MUST_PASS,
+            Effect.PASSES,
+            f"It must pass, and passed {plural(head.straight, 'time')} in a row{flaking}.",
+        )
+    return Found(
+        Finding.MUST_PASS,
+        Effect.UNDECIDED,
+        f"It must pass, and passed {plural(head.straight, 'time')} in a row; for a test that fails {percent(rate)} of "
+        f"the time, only {needed} in a row show that it is mended.",
+        head=needed - head.straight,
+    )
+
+
+def _unmended_rate(test: TestFacts) -> float:
+    """Return q of a must-pass test that is known to flake; 0 for one that is not: there one pass is a mend."""
+    is_flaky = test.standing in (Status.QUARANTINED, Status.HELD) or test.base.is_mixed
+    if not is_flaky:
+        return 0.0
+    shown = lower_bound(test.base.failed, test.base.total, 0.05) if test.base.total else 0.0
+    return min(_RATE_CEILING, max(test.rate, shown))
+
+
+_RATE_CEILING = 0.95
+"""However often a test has failed, one pass alone never shows that it is mended."""
+
+
+def _shown_rate(head: Tries, full: int) -> float:
+    """Return q of a test that failed on the head: its share of the tries up to the last failure, `full` at least."""
+    return head.failed / max(full, head.total - head.straight) if head.failed else 0.0
+
+
+def _quarantined(test: TestFacts, *, can_rerun: bool) -> Found:
+    head, base = test.head, test.base
+    flakes = "It is quarantined" + (f" (it fails {percent(test.rate)} of the time on trunk)" if test.rate else "")
+    if head.passed:
+        return Found(Finding.QUARANTINED, Effect.EXCUSED, f"{flakes}, and it passed on this tree too.")
+    if base.failed and not base.passed:
+        return Found(Finding.QUARANTINED, Effect.EXCUSED, f"{flakes}, and it fails on the base as well.")
+    missing = 1 + test.alarm_reruns - head.failed
+    if missing > 0 or not base.passed:
+        not_rerun = "" if can_rerun else "; it was not rerun, so a real failure would not be seen"
+        return Found(
+            Finding.QUARANTINED,
+            Effect.EXCUSED,
+            f"{flakes}, and it failed {_of(head)}{not_rerun}.",
+            head=max(0, missing),
+            base=0 if base.total else 1,
+        )
+    return Found(
+        Finding.POSSIBLE_REGRESSION,
+        Effect.REJECTS,
+        f"{flakes}, but {plural(head.failed, 'failure')} in a row are more than that explains, and the base passes.",
+    )
+
+
+def _mixed(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
+    head, base = test.head, test.base
+    did = f"It failed {_of(head)} on the identical tree"
+    if base.failed:
+        also = "both fails and passes" if base.passed else "fails"
+        return Found(Finding.FLAKY, Effect.EXCUSED, f"{did}, and on the base it {also} too.")
+    rate = _shown_rate(head, 1 + policy.verdict_reruns)
+    needed = clean_trials_needed(min(rate, _RATE_CEILING), policy.verdict_error)
+    on_base = "while the base passes" if base.passed else "and the base has not run it"
+    if head.straight >= needed:
+        return Found(
+            Finding.NONDETERMINISTIC,
+            Effect.EXCUSED,
+            f"{did}, {on_base}; it then passed {head.straight} times in a row, which settles a rate of "
+            f"{percent(rate)}.",
+        )
+    return Found(
+        Finding.NONDETERMINISTIC,
+        Effect.UNDECIDED,
+        f"{did}, {on_base}: it is random under this change until it passes {needed} times in a row "
+        f"({head.straight} so far).",
+        head=needed - head.straight,
+        base=0 if base.total or test.on_base is False or not can_rerun else 1,
+    )
+
+
+def _failing(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
+    """Return the finding for a gating test that failed every time on the head."""
+    head, base, full = test.head, test.base, 1 + policy.verdict_reruns
+    did = f"It failed {_of(head)}"
+    if base.is_mixed:
+        return _failing_on_flaky_base(test, policy, can_rerun=can_rerun)
+    if base.failed and test.same_signature:
+        known = test.standing is Status.BROKEN or base.failed > 1 or head.failed >= full or not can_rerun
+        if known:
+            return Found(Finding.PRE_EXISTING, Effect.IGNORED, f"{did}, and on the base it fails just the same.")
+    if head.failed < full and can_rerun:
+        return Found(
+            Finding.UNSETTLED,
+            Effect.UNDECIDED,
+            f"{did}; {plural(full - head.failed, 'rerun')} will say whether it always does.",
+            head=full - head.failed,
+            base=0 if base.total or test.on_base is False else 1,
+        )
+    if base.total or test.on_base is False:
+        return _explained(test, did) if head.failed >= full else _not_rerun(did, f", and {_base_of(test)}")
+    if can_rerun:
+        return Found(Finding.UNSETTLED, Effect.UNDECIDED, f"{did}; the base has not been run.", base=1)
+    return _not_rerun(did, ", and the base has not been run")
+
+
+def _not_rerun(did: str, on_base: str) -> Found:
+    return Found(Finding.UNSETTLED, Effect.REJECTS, f"{did}{on_base}; no further run was made, so nothing excuses it.")
+
+
+def _explained(test: TestFacts, did: str) -> Found:
+    unexpected = ", though the reach map has the change nowhere near it" if test.is_reached is False else ""
+    return Found(Finding.EXPLAINED, Effect.REJECTS, f"{did}, and {_base_of(test)}{unexpected}.")
+
+
+def _base_of(test: TestFacts) -> str:
+    if test.base.failed:
+        return "on the base it fails in another way"
+    return "the base passes" if test.base.passed else "the base does not have it"
+
+
+def _failing_on_flaky_base(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
+    """Return the finding for a test that flakes on the base and failed every time here: is it more than flaking?
+
+    With the base failing at a rate of at most c (what it showed, one more failure added), n failures in a row have a
+    chance of c^n; the change is blamed once that is at most `verdict_error`.
+    """
+    head, base = test.head, test.base
+    rate = (base.failed + 1) / (base.total + 1)
+    needed = clean_trials_needed(1 - min(rate, _RATE_CEILING), policy.verdict_error)
+    did = f"It failed {_of(head)}; the base fails {base.failed} of {base.total}"
+    if head.failed >= needed:
+        return Found(Finding.EXPLAINED, Effect.REJECTS, f"{did}, which does not explain so many in a row.")
+    if not can_rerun:
+        return Found(Finding.FLAKY, Effect.UNDECIDED, f"{did}: it may be its usual flaking; no further run was made.")
+    return Found(
+        Finding.UNSETTLED,
+        Effect.UNDECIDED,
+        f"{did}: {plural(needed, 'failure')} in a row would be more than its flaking.",
+        head=needed - head.failed,
+    )
+
+
+def _of(tries: Tries) -> str:
+    return f"{tries.failed} of {plural(tries.total, 'run')}"
