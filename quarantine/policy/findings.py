@@ -4,10 +4,12 @@ A try is one execution of the recorded command, whole, on the identical tree. Th
 
 - r = `1 + verdict_reruns` tries on the head settle that a test fails every time. A test that fails with chance c there
   is taken for failing always with chance c^r, which is why its base must pass before the change is blamed.
-- s straight passes after the last failure, `(1 - q)^s <= verdict_error`, bound what a test that is random under the
-  change may still hide: had it kept failing at the rate q it showed, so many passes in a row would have had a chance of
-  at most `verdict_error`. q is `failed / max(r, tries up to the last failure)`; it stays what it is while the streak
-  runs, and a lucky first pass is not taken for a rate of one.
+- s straight passes after the j-th failure, `(1 - q)^s <= verdict_error / 2^j`, settle a test that is random under the
+  change, q = `min(1/r, share of failures up to the last one)`. Had it kept failing at a rate of q or more, that streak
+  would have come after the j-th failure with a chance of at most `verdict_error / 2^j`, and after any of them with at
+  most the sum, `verdict_error`: no number of lucky streaks to choose from makes the error larger. (Taking q for the
+  share alone and the same level each time lets a test that fails half of the time pass in 31 of 100 verdicts.) What a
+  streak cannot exclude is a rate below q.
 - For a must-pass test that is known to flake, q is the rate at which it fails *unmended*: the larger of its share of
   failed trials on trunk and the lower 95 % bound of what the base showed (Clopper and Pearson). A pass on the head is
   convincing once `(1 - q)^s <= verdict_error`: before, the unmended test would have passed as well.
@@ -160,9 +162,9 @@ def _expected(test: TestFacts, what: str) -> Found:
 def _must_pass(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
     head, base, full = test.head, test.base, 1 + policy.verdict_reruns
     if not head.passed:
-        unmended = base.failed and not base.passed and test.same_signature
-        if unmended or head.failed >= full or not can_rerun:
-            how = "It fails as it does on the base" if unmended else f"It failed {_of(head)}"
+        as_before = base.failed and not base.passed and test.same_signature
+        if as_before or head.failed >= full or not can_rerun:
+            how = "It fails as it does on the base" if as_before else f"It failed {_of(head)}"
             return Found(Finding.MUST_PASS, Effect.REJECTS, f"{how}, and must pass.")
         return Found(
             Finding.MUST_PASS,
@@ -171,22 +173,15 @@ def _must_pass(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
             head=full - head.failed,
             base=0 if base.total else 1,
         )
-    rate = max(_unmended_rate(test), _shown_rate(head, full))
-    needed = clean_trials_needed(rate, policy.verdict_error) if rate else 1
+    unmended = _unmended_rate(test)
+    needed = clean_trials_needed(unmended, policy.verdict_error) if unmended else 1
+    needed = max(needed, _streak_needed(head, policy)) if head.failed else needed
+    did = f"It must pass, and passed {plural(head.straight, 'time')} in a row"
+    why = f"it fails {percent(unmended)} of the time unmended" if unmended else "it also failed here"
     if head.straight >= needed:
-        flaking = f", and {needed} settle it for a test that fails {percent(rate)} of the time" if rate else ""
-        return Found(
-            Finding.MUST_PASS,
-            Effect.PASSES,
-            f"It must pass, and passed {plural(head.straight, 'time')} in a row{flaking}.",
-        )
-    return Found(
-        Finding.MUST_PASS,
-        Effect.UNDECIDED,
-        f"It must pass, and passed {plural(head.straight, 'time')} in a row; for a test that fails {percent(rate)} of "
-        f"the time, only {needed} in a row show that it is mended.",
-        head=needed - head.straight,
-    )
+        return Found(Finding.MUST_PASS, Effect.PASSES, f"{did}." if needed == 1 else f"{did}, which settles it: {why}.")
+    said = f"{did}; it takes {needed} to show that it is mended, for {why}."
+    return Found(Finding.MUST_PASS, Effect.UNDECIDED, said, head=needed - head.straight)
 
 
 def _unmended_rate(test: TestFacts) -> float:
@@ -202,9 +197,10 @@ _RATE_CEILING = 0.95
 """However often a test has failed, one pass alone never shows that it is mended."""
 
 
-def _shown_rate(head: Tries, full: int) -> float:
-    """Return q of a test that failed on the head: its share of the tries up to the last failure, `full` at least."""
-    return head.failed / max(full, head.total - head.straight) if head.failed else 0.0
+def _streak_needed(head: Tries, policy: Policy) -> int:
+    """Return s, the straight passes that settle a test which failed on the head; see the module's docstring."""
+    rate = min(1 / (1 + policy.verdict_reruns), head.failed / (head.total - head.straight))
+    return clean_trials_needed(rate, policy.verdict_error / 2**head.failed)
 
 
 def _quarantined(test: TestFacts, *, can_rerun: bool) -> Found:
@@ -237,16 +233,11 @@ def _mixed(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
     if base.failed:
         also = "both fails and passes" if base.passed else "fails"
         return Found(Finding.FLAKY, Effect.EXCUSED, f"{did}, and on the base it {also} too.")
-    rate = _shown_rate(head, 1 + policy.verdict_reruns)
-    needed = clean_trials_needed(min(rate, _RATE_CEILING), policy.verdict_error)
+    needed = _streak_needed(head, policy)
     on_base = "while the base passes" if base.passed else "and the base has not run it"
     if head.straight >= needed:
-        return Found(
-            Finding.NONDETERMINISTIC,
-            Effect.EXCUSED,
-            f"{did}, {on_base}; it then passed {head.straight} times in a row, which settles a rate of "
-            f"{percent(rate)}.",
-        )
+        settled = f"it then passed {plural(head.straight, 'time')} in a row, and {needed} settle it"
+        return Found(Finding.NONDETERMINISTIC, Effect.EXCUSED, f"{did}, {on_base}; {settled}.")
     return Found(
         Finding.NONDETERMINISTIC,
         Effect.UNDECIDED,
