@@ -180,8 +180,8 @@ def test_the_story_is_told_with_its_numbers(ending: Ending) -> None:
     assert "60 commits on trunk, 6 pull requests, 2 tickets of an agent" in text
     [row] = [row for row in ending.observed if row["would_not_gate"]]
     assert row["reason"] in " ".join(text.split())
-    assert 'Broken by bad24442da5e "Set thousands apart by a space' in text
-    assert 'Mended by 99975b2d3ba2 "Thousands are a comma again' in text
+    assert 'Broken by eb575e8cc94c "Set thousands apart by a space' in text
+    assert 'Mended by 54c5525016a0 "Thousands are a comma again' in text
     assert "Failed in build PR-19-1" in text
     assert f"   gates          does not gate  {FLAKY}" in lines
     assert "the same heads and the same decisions" in text
