@@ -21,6 +21,7 @@ from quarantine.client.git import git
 from quarantine.client.instants import iso_instant, wall_s
 from quarantine.client.local_code import LocalCode, local_code
 from quarantine.client.tree import read_tree
+from quarantine.client.worktrees import add_worktree, remove_worktree
 
 __all__ = ["Outcome", "Rerun", "rerun", "reruns_of"]
 
@@ -88,19 +89,12 @@ def rerun(
     try:
         yield _attempt(wanted, repository, scratch / "tree", python=python, patterns=patterns, timeout_s=timeout_s)
     finally:
-        _remove(repository, scratch)
+        remove_worktree(repository, scratch / "tree")
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _left_out(sentence: str) -> Outcome:
     return Outcome(made=False, sentence=sentence, build_part={}, reports=())
-
-
-def _remove(repository: Path, scratch: Path) -> None:
-    """Remove the worktree and git's record of it, and no other: `git worktree prune` would forget the user's own."""
-    for _ in range(2):  # where the command has damaged the worktree git removes the record once the folder is gone
-        with suppress(TreeError):
-            git(repository, "worktree", "remove", "--force", "--force", str(scratch / "tree"))
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _attempt(
@@ -113,7 +107,7 @@ def _attempt(
                 f"{' and '.join(code.copies)} is installed as a copy here, so the command would test that and not the "
                 "tree: install it with --editable, from this clone."
             )
-        git(repository, "worktree", "add", "--detach", "--force", str(tree), wanted.commit)
+        add_worktree(repository, tree, wanted.commit)
         return _made(wanted, tree, patterns, timeout_s, _environment(tree, code, python))
     except TreeError as error:
         return _left_out(f"The tree could not be made: {error}")

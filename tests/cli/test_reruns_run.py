@@ -331,7 +331,7 @@ def test_a_clone_that_is_none_is_said(trunk: Trunk) -> None:
     """A folder without a repository cannot give the tree."""
     failed_once(trunk)
     told = trunk.shell.run("reruns", "run", "--repository", trunk.shell.folder, *trunk.daemon.over_http, "--json").json
-    assert told[0]["sentence"].startswith("The tree could not be made: git worktree add failed")
+    assert told[0]["sentence"].startswith("The tree could not be made: git rev-parse --git-common-dir failed")
     assert "could not be asked" in trunk.shell.refused(
         "reruns", "run", "--repository", trunk.repository.path, *trunk.daemon.over_http, "--python", "no-such-python"
     )
