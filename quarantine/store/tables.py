@@ -452,6 +452,114 @@ class ManifestRow(SQLModel, table=True):
     body: bytes = Field(sa_type=LargeBinary)
 
 
+class VerdictRow(SQLModel, table=True):
+    """One verdict on one build: what was asked, what was answered, and what it cost. Rewritten as its reruns come in.
+
+    `key` names what was judged: the patch (or the tree), the base, the environment and the subset. `changed` holds the
+    build part's changed parts, compressed, so that what the green does not show can be said again after each rerun.
+    `plain_rejects` says whether a harness with neither quarantine nor reruns would have rejected the first run, and
+    `prevented` counts its failures that were excused. `runner_s` sums over the first run and every rerun.
+    """
+
+    __tablename__ = "verdict"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
+        Index(None, "project_id", "build_seq"),
+        Index(None, "project_id", "ticket"),
+        _one_of("outcome", "accept", "reject", "inconclusive"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    build_seq: int
+    lane: str = Field(max_length=16)
+    change: str | None = Field(default=None, sa_type=Text)
+    ticket: str | None = Field(default=None, max_length=200)
+    attempt: int | None = None
+    key: str = Field(max_length=64)
+    patch: str | None = Field(default=None, max_length=64)
+    base_commit: str | None = Field(default=None, sa_type=Text)
+    base_tree: str | None = Field(default=None, max_length=64)
+    environment_hash: str | None = Field(default=None, max_length=64)
+    subset: str | None = Field(default=None, max_length=64)
+    question: Json = Field(sa_type=JSON)
+    changed: bytes | None = Field(default=None, sa_type=LargeBinary)
+    outcome: str = Field(max_length=16)
+    final: bool
+    suspect: bool
+    sentence: str = Field(sa_type=Text)
+    answer: Json = Field(sa_type=JSON)
+    plain_rejects: bool
+    prevented: int
+    runner_s: float
+    tokens: int
+    cost: float
+    asked_at: datetime
+    decided_at: datetime
+
+
+class VerdictRunRow(SQLModel, table=True):
+    """One run that a verdict rests on and its client made: the judged build itself, or a rerun of either tree.
+
+    `canary` is what the canary did in it and `canary_exit_code` what the runner then had to exit with; both None when
+    there was none.
+    """
+
+    __tablename__ = "verdict_run"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        ForeignKeyConstraint(["project_id", "verdict"], ["verdict.project_id", "verdict.number"]),
+        ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
+        Index(None, "project_id", "build_seq"),
+        _one_of("side", "head", "base"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    verdict: int = Field(primary_key=True)
+    build_seq: int = Field(primary_key=True)
+    side: str = Field(max_length=8)
+    canary: str | None = Field(default=None, max_length=8)
+    canary_exit_code: int | None = None
+    runner_s: float
+
+
+class BaseResultRow(SQLModel, table=True):
+    """How a test did on a base, by its reach fingerprint there: a later base that it reaches alike needs no run.
+
+    `environment_hash` is empty when nobody stated it, `signature` when it did not fail.
+    """
+
+    __tablename__ = "base_result"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+
+    project_id: int = Field(primary_key=True)
+    variant_hash: str = Field(primary_key=True, max_length=16)
+    test: int = Field(primary_key=True)
+    fingerprint: int = Field(primary_key=True, sa_type=BigInteger)
+    environment_hash: str = Field(primary_key=True, max_length=64)
+    failed: int
+    passed: int
+    signature: str = Field(max_length=40)
+    last_at: datetime
+
+
+class LoopEndRow(SQLModel, table=True):
+    """How the loop on a ticket ended, the last time it did."""
+
+    __tablename__ = "loop_end"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
+        _of_project(),
+        _one_of("ended", "accepted", "exhausted", "inconclusive", "suspect"),
+    )
+
+    project_id: int = Field(primary_key=True)
+    ticket: str = Field(primary_key=True, max_length=200)
+    ended: str = Field(max_length=16)
+    attempts: int
+    sentence: str = Field(sa_type=Text)
+    verdict: int | None = None
+    at: datetime
+
+
 class Audit(SQLModel, table=True):
     """Who did what: uploads, tokens, human decisions. Append-only."""
 
@@ -498,5 +606,9 @@ TRANSITION = _table(TransitionRow)
 INCIDENT = _table(Incident)
 REACH_MAP = _table(ReachMapRow)
 MANIFEST = _table(ManifestRow)
+VERDICT = _table(VerdictRow)
+VERDICT_RUN = _table(VerdictRunRow)
+BASE_RESULT = _table(BaseResultRow)
+LOOP_END = _table(LoopEndRow)
 AUDIT = _table(Audit)
 JOB_RUN = _table(JobRun)
