@@ -3,7 +3,8 @@
 ClientError
 ├── ClientConfigurationError   an address, a project name, a token or an option cannot be used
 ├── TreeError                  the tree, or a commit of it, cannot be read as it stands
-└── MapError                   a coverage data file cannot be turned into a reach map that can be believed
+├── MapError                   a coverage data file cannot be turned into a reach map that can be believed
+└── Refused                    the daemon answered, and will not do what it was asked
 """
 
 
@@ -34,3 +35,17 @@ class TreeError(ClientError):
 
 class MapError(ClientError):
     """A coverage data file cannot be turned into a reach map that can be believed."""
+
+
+class Refused(ClientError):
+    """The daemon answered, and will not do what it was asked; its own sentence and mend say why.
+
+    Attributes:
+        status: HTTP status code.
+        code: the problem document's stable word; empty when it has none.
+    """
+
+    def __init__(self, message: str, *, mend: str = "", status: int, code: str = "") -> None:
+        super().__init__(message, mend=mend)
+        self.status = status
+        self.code = code

@@ -1,4 +1,4 @@
-"""A multipart body in pieces: the build part, then the reports, larger ones compressed on the way."""
+"""A multipart body in pieces: build part, question if there is one, reports; larger ones compressed on the way."""
 
 import gzip
 import json
@@ -29,14 +29,26 @@ class NamedReport(NamedTuple):
 class Body:
     """The body of one upload. It holds temporary files, so it is used in a `with` statement.
 
+    Args:
+        build_part: which build it is about.
+        reports: in this order; none for a question about a run that left no report.
+        question: what is asked about the build; None for a plain upload.
+
     Raises, when made: OSError, when a report cannot be read.
     """
 
-    def __init__(self, build_part: Mapping[str, Any], reports: Sequence[NamedReport]) -> None:
+    def __init__(
+        self,
+        build_part: Mapping[str, Any],
+        reports: Sequence[NamedReport],
+        question: Mapping[str, Any] | None = None,
+    ) -> None:
         self._boundary = uuid.uuid4().hex
         self._pieces: list[tuple[bytes, BinaryIO | None]] = []
         try:
             self._add('name="build"', "application/json", json.dumps(build_part).encode())
+            if question is not None:
+                self._add('name="question"', "application/json", json.dumps(question).encode())
             for report in reports:
                 self._add_report(report)
         except OSError:
