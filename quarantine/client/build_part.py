@@ -56,11 +56,12 @@ def build_part(
     repository: Path | None = None,
     leave_out: Iterable[Path] = (),
     with_manifest: bool = False,
+    tree: Tree | None = None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the build part of a run in a folder, and remarks for the person who set the run up.
 
     Args:
-        root: the folder the suite ran in; its tree is hashed now, so whatever the run wrote there counts too.
+        root: the folder the suite ran in; unless `tree` is given it is hashed now, with all that the run wrote there.
         options: fields that the caller states; they win over everything found. None for a field states nothing.
         environment: the environment variables; None takes this process's.
         python: the interpreter that ran the suite; its version becomes part of the variant. None takes this one for
@@ -69,6 +70,7 @@ def build_part(
         repository: where git finds the commits, when the tree's own repository is not to be believed.
         leave_out: files and folders below the root that are no part of what was tested, such as the reports.
         with_manifest: also compute the id of the base's manifest, which parses all of it.
+        tree: what was tested, as `read_tree` read it before the run; nothing may have changed in it since.
 
     Raises:
         ClientConfigurationError: an option is no field, or the interpreter cannot be asked.
@@ -79,7 +81,7 @@ def build_part(
     asked = environment_of(python or sys.executable)
     variant = {"os": asked.platform} | ({"python": _minor(asked.version)} if python else {})
     source = repository or root
-    tree = read_tree(root, leave_out=leave_out)
+    tree = tree or read_tree(root, leave_out=leave_out)
     delta, remarks = _delta(tree, source, base or named_base, with_manifest=with_manifest)
     part = DEFAULTS | found | {"tree": tree.hash, "environment_hash": asked.hash} | delta | given
     part["commit"] = given.get("commit") or head_commit(source) or found.get("commit")
