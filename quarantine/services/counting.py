@@ -116,22 +116,34 @@ def advance_by(history: History, batch: Batch, counted: Mask, intake: Intake, pa
 
 def store_outcomes(intake: Intake, batch: Batch, counted: Mask) -> None:
     """Store the upload's columns."""
+    outcomes = _no_outcomes(intake, batch.variant_hash, is_run=not intake.build.is_rerun)
+    outcomes.codes[batch.tests] = batch.first | (batch.last << np.uint8(4))
+    outcomes.counted[batch.tests] = counted
+    codes_of.insert(intake.connection, intake.project.id, outcomes)
+
+
+def store_empty(intake: Intake) -> None:
+    """Store that the build ran in its variant and told of no test; no trunk run in which a test could be missing."""
     build = intake.build
-    outcomes = Outcomes(
+    variant = variant_hash(build.variant)
+    builds.add_variant(intake.connection, intake.project.id, variant, dict(build.variant), intake.seq)
+    codes_of.insert(intake.connection, intake.project.id, _no_outcomes(intake, variant, is_run=False))
+
+
+def _no_outcomes(intake: Intake, variant: str, *, is_run: bool) -> Outcomes:
+    build = intake.build
+    return Outcomes(
         arrival=intake.arrival,
         build_seq=intake.seq,
-        variant_hash=batch.variant_hash,
+        variant_hash=variant,
         tree=build.tree,
         setting=build.setting,
         lane=build.lane,
-        is_run=not build.is_rerun,
+        is_run=is_run,
         received_at=intake.now,
         codes=np.zeros(intake.tests, np.uint8),
         counted=np.zeros(intake.tests, np.bool_),
     )
-    outcomes.codes[batch.tests] = batch.first | (batch.last << np.uint8(4))
-    outcomes.counted[batch.tests] = counted
-    codes_of.insert(intake.connection, intake.project.id, outcomes)
 
 
 def counts_of_build(intake: Intake, variants: Iterable[str]) -> dict[str, int]:

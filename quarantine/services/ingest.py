@@ -4,9 +4,11 @@ Either all of it is stored or nothing is. An upload that was stored is never sto
 SHA-256 within their build, so a client may repeat a call it is unsure of.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from operator import attrgetter
+from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection
@@ -17,19 +19,23 @@ from quarantine.domain.outcome import Lane
 from quarantine.domain.report import Run, RunEvent
 from quarantine.errors import BadReport
 from quarantine.junit import Document, Reading, Upload, read_together
-from quarantine.services import archive, assess, counting, storms
+from quarantine.services import archive, assess, canary, counting, storms
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.attribution import attribute
 from quarantine.services.build_part import BuildPart, build_of
+from quarantine.services.canary import CanaryState
 from quarantine.services.confirming import TreeOutcomes, confirm_earlier
 from quarantine.services.intake import Intake
+from quarantine.services.traces import traces_of
 from quarantine.store import audit, builds, histories, projects, roster
 from quarantine.store import outcomes as codes_of
 from quarantine.store.engine import reading, writing
 from quarantine.store.projects import Project
 from quarantine.store.roster import Ordinals, Roster
 from quarantine.store.sql import storable
+
+T = TypeVar("T")
 
 NEW_TESTS_ALWAYS = 5_000
 """A change may bring so many names nobody has seen, however small the project is."""
@@ -58,8 +64,32 @@ class Receipt:
     transitions: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One upload as it has just been stored, while its transaction is still open.
+
+    Attributes:
+        project: with the counters it has now.
+        build, seq: the build and its sequence number.
+        now: the instant of arrival.
+        actor: who sent it, for the record.
+        canary: what the canary did; None when there was none.
+    """
+
+    connection: Connection
+    project: Project
+    build: Build
+    seq: int
+    now: datetime
+    actor: str
+    receipt: Receipt
+    canary: CanaryState | None
+
+
 def ingest(app: App, slug: str, bearer: Bearer, part: BuildPart, documents: Sequence[Document]) -> Receipt:
     """Take one upload in and return what became of it, durably stored.
+
+    Without a readable report it is taken when the build part states an exit code: a runner that crashed leaves a trace.
 
     Raises:
         NotFound: there is no such project.
@@ -67,20 +97,51 @@ def ingest(app: App, slug: str, bearer: Bearer, part: BuildPart, documents: Sequ
         BadReport: no document could be read; the refused bytes are kept for a week.
         Busy: the database cannot take it now; nothing was stored.
     """
+    return take_in(
+        app, slug, bearer, part, documents, then=lambda taken: taken.receipt, may_be_empty=part.exit_code is not None
+    )
+
+
+def take_in(
+    app: App,
+    slug: str,
+    bearer: Bearer,
+    part: BuildPart,
+    documents: Sequence[Document],
+    *,
+    then: Callable[[Taken], T],
+    may_be_empty: bool,
+    canary_name: str | None = None,
+    timed_out: bool = False,
+) -> T:
+    """Take one upload in and return what `then` makes of it, inside the same transaction; raises as `ingest`.
+
+    Args:
+        app: the product.
+        slug: the project.
+        bearer: who sends it.
+        part: which build it is of.
+        documents: its reports.
+        then: called before the transaction ends; whatever it raises undoes everything.
+        may_be_empty: whether the upload is taken though no report can be read.
+        canary_name: the test that is no test of the project; BadInput when the project has one of this name.
+        timed_out: whether the client stopped the run.
+    """
     build = build_of(part, lane=bearer.reporting_lane(), bound_change=bearer.change, token_id=bearer.token_id)
     with reading(app.engine) as connection:
         project_id = projects.by_slug(connection, slug).id
     documents = [document._replace(name=storable(document.name)) for document in documents]
     upload = read_together(documents, stream=build.stream)
-    offer = _Offer(bearer, build, documents, upload, archive.Kept.of(documents, upload.readings))
-    if not offer.kept.accepted:
+    kept = archive.Kept.of(documents, upload.readings)
+    if not kept.accepted and not may_be_empty:
         with writing(app.engine) as connection:
-            archive.store_refused(connection, project_id, offer.kept, now=app.clock(), token_id=bearer.token_id)
+            archive.store_refused(connection, project_id, kept, now=app.clock(), token_id=bearer.token_id)
         raise _nothing_readable(upload.readings)
+    offer = _Offer(bearer, build, documents, upload, kept, canary_name, timed_out)
     with app.lock:
         try:
             with writing(app.engine) as connection:
-                return _take(app, connection, slug, offer)
+                return then(_take(app, connection, slug, offer))
         except BaseException:
             app.roster(project_id).forget()  # it may hold tests of the transaction that was rolled back
             app.reach.forget(project_id)
@@ -96,6 +157,19 @@ class _Offer:
     documents: Sequence[Document]
     upload: Upload
     kept: archive.Kept
+    canary_name: str | None
+    timed_out: bool
+
+    def without(self, stored: set[str]) -> tuple[Upload, CanaryState | None]:
+        """Return what was read of the documents that are not stored yet, and what the canary did in all of them."""
+        name, upload, state = self.canary_name, self.upload, None
+        if name is not None:
+            runs, state = canary.taken_out(upload.runs, name)
+            upload = upload._replace(runs=runs)
+        if stored & self.kept.accepted:
+            upload = read_together(self.kept.without(self.documents, stored), stream=self.build.stream)
+            upload = upload._replace(runs=canary.taken_out(upload.runs, name)[0]) if name is not None else upload
+        return upload, state
 
 
 def _nothing_readable(readings: Sequence[Reading]) -> BadReport:
@@ -110,25 +184,36 @@ def _nothing_readable(readings: Sequence[Reading]) -> BadReport:
     )
 
 
-def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Receipt:
-    build, kept, upload, now = offer.build, offer.kept, offer.upload, app.clock()
+def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Taken:
+    """Store one upload unless all of it is stored already."""
+    build, kept, now = offer.build, offer.kept, app.clock()
     project = projects.by_slug(connection, slug, lock=True)
+    if offer.canary_name is not None:
+        canary.require_unknown(connection, project.id, offer.canary_name)
     known = builds.find(connection, project.id, build.key)
     seq = known["seq"] if known else project.builds + 1
     stored = builds.known_reports(connection, project.id, seq) if known else set()
-    if known and kept.accepted <= stored:
-        counts = {name: known[name] for name in builds.COUNTS}
-        return Receipt(seq, new=False, readings=kept.readings, counts=counts)
-    if stored & kept.accepted:
-        upload = read_together(kept.without(offer.documents, stored), stream=build.stream)
-    token_id = offer.bearer.token_id
-    if known is None:
-        builds.insert(connection, project.id, seq, build, now=now, token_id=token_id)
-    archive.store(connection, project.id, seq, kept, now=now, token_id=token_id)
-    builds.add_run_events(connection, project.id, seq, [_event_row(event) for event in upload.events])
-
+    upload, canary_state = offer.without(stored)
+    traces = [
+        _event_row(trace)
+        for trace in traces_of(
+            kept.readings, exit_code=build.exit_code, timed_out=offer.timed_out, has_reports=bool(stored)
+        )
+    ]
+    if known and traces:
+        told = {(row["kind"], row["where"]) for row in builds.run_events(connection, project.id, [seq])}
+        traces = [row for row in traces if (row["kind"], row["where"]) not in told]
     cached = app.roster(project.id)
     cached.refresh(connection, project.id, project.tests)
+    taken = Taken(connection, project, build, seq, now, offer.bearer.actor, _known(known, seq, kept), canary_state)
+    if known and kept.accepted <= stored and not traces:
+        return taken
+    if known is None:
+        builds.insert(connection, project.id, seq, build, now=now, token_id=offer.bearer.token_id)
+    archive.store(connection, project.id, seq, kept, now=now, token_id=offer.bearer.token_id)
+    events = [*map(_event_row, upload.events), *traces]
+    builds.add_run_events(connection, project.id, seq, events)
+
     resolved = [
         (variant, runs, _ordinals(connection, project, cached, runs, build=build, seq=seq))
         for variant, runs in counting.by_variant(build, upload.runs).items()
@@ -136,6 +221,8 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Receipt
     arrival = project.uploads + 1
     intake = Intake(app, connection, project, build, seq, arrival, len(cached), now, offer.bearer.actor)
     pairs, sentences = _take_variants(intake, resolved)
+    if not resolved:
+        counting.store_empty(intake)
     if known and known["tree"] != build.tree:
         sentences.append(
             f"Build {build.build!r} came in before on another tree, so this counts as more tries of it and not as a "
@@ -143,27 +230,34 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Receipt
         )
     counts = counting.counts_of_build(intake, codes_of.variants_of_build(connection, project.id, seq))
     builds.set_counts(connection, project.id, seq, counts)
-    projects.set_counters(
+    project = projects.set_counters(
         connection,
         project,
         pairs=pairs,
         tests=len(cached),
         builds=max(seq, project.builds),
         uploads=intake.arrival,
-        reserve=_reserve(app, build, project.reserve, pairs),
+        reserve=_reserve(app, build, project.reserve, pairs) if resolved else project.reserve,
     )
     audit.record(
         connection, project.id, at=now, actor=offer.bearer.actor, action="report", detail=kept.record(seq, build)
     )
-    return Receipt(
+    receipt = Receipt(
         seq,
         new=True,
         readings=kept.readings,
         counts=counts,
-        run_events=len(upload.events),
-        new_tests=len(cached) - project.tests,
+        run_events=len(events),
+        new_tests=len(cached) - intake.project.tests,
         transitions=tuple(sentences),
     )
+    return replace(taken, project=project, receipt=receipt)
+
+
+def _known(row: Mapping[str, Any] | None, seq: int, kept: archive.Kept) -> Receipt:
+    """Return the receipt of an upload that brings nothing new."""
+    counts = {name: row[name] for name in builds.COUNTS} if row else {}
+    return Receipt(seq, new=False, readings=kept.readings, counts=counts)
 
 
 def _reserve(app: App, build: Build, reserve: int | None, pairs: int) -> int | None:

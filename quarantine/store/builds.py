@@ -83,10 +83,12 @@ def trunk_tree_exists(connection: Connection, project_id: int, tree: str | None)
 
 
 def last_trunk_size(connection: Connection, project_id: int) -> int:
-    """Return how many tests the last complete trunk run had; 0 before the first."""
+    """Return how many tests the last complete trunk run had that told of any; 0 before the first."""
+    size = BUILD.c.passed + BUILD.c.failed + BUILD.c.skipped + BUILD.c.flaky
     query = (
-        select(BUILD.c.passed + BUILD.c.failed + BUILD.c.skipped + BUILD.c.flaky)
+        select(size)
         .where(
+            size > 0,
             BUILD.c.project_id == project_id,
             BUILD.c.lane == Lane.TRUNK.value,
             BUILD.c.kind == "run",
@@ -221,6 +223,13 @@ def add_run_events(connection: Connection, project_id: int, seq: int, rows: Sequ
             .where(BUILD.c.project_id == project_id, BUILD.c.seq == seq)
             .values(run_events=counted + len(rows))
         )
+
+
+def run_events(connection: Connection, project_id: int, seqs: Iterable[int]) -> list[dict[str, Any]]:
+    """Return the run events of these builds, in order."""
+    query = select(RUN_EVENT).where(RUN_EVENT.c.project_id == project_id, RUN_EVENT.c.build_seq.in_(set(seqs)))
+    query = query.order_by(RUN_EVENT.c.build_seq, RUN_EVENT.c.number)
+    return [dict(row) for row in connection.execute(query).mappings()]
 
 
 COUNTS = ("passed", "failed", "skipped", "flaky")

@@ -1,7 +1,7 @@
 """Projects: found by slug, locked while a build is taken in."""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, select, update
@@ -72,10 +72,11 @@ def every(connection: Connection) -> list[Project]:
 
 def set_counters(
     connection: Connection, project: Project, *, pairs: int, tests: int, builds: int, uploads: int, reserve: int | None
-) -> None:
-    """Store the numbers given out so far."""
+) -> Project:
+    """Store the numbers given out so far, and return the project with them."""
     changed = update(PROJECT).where(PROJECT.c.id == project.id)
     connection.execute(changed.values(pairs=pairs, tests=tests, builds=builds, uploads=uploads, reserve=reserve))
+    return replace(project, pairs=pairs, tests=tests, builds=builds, uploads=uploads, reserve=reserve)
 
 
 def set_mode(connection: Connection, project: Project, mode: Mode) -> None:
