@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "observe": ("quarantine.cli.mode", "Only show what would have been decided."),
     "junit": ("quarantine.cli.junit", "Show what is read in JUnit files."),
     "reach": ("quarantine.cli.reach", "Tell the daemon which files each test reaches."),
+    "tree": ("quarantine.cli.tree", "Print the hash of the tree that lies here."),
     "project": ("quarantine.cli.project", "Create and list projects."),
     "token": ("quarantine.cli.token", "Create, list and revoke API tokens."),
     "db": ("quarantine.cli.db", "Upgrade and check the database."),

@@ -7,6 +7,7 @@ import click
 
 from quarantine.cli.options import complain, json_option, print_json, say
 from quarantine.cli.remote import on_daemon, put_lines, target_of
+from quarantine.cli.tested import root_of, root_option
 
 
 @click.group()
@@ -20,18 +21,13 @@ def command() -> None:
 
 @command.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--root",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The tree it was recorded on [default: here].",
-)
+@root_option("The tree it was recorded on")
 @click.option("--leave-out", multiple=True, type=click.Path(path_type=Path), help="No part of that tree; repeatable.")
 @json_option
 @on_daemon
 def add(
     file: Path,
-    root: Path,
+    root: Path | None,
     leave_out: tuple[Path, ...],
     url: str | None,
     project: str,
@@ -42,14 +38,14 @@ def add(
     """Send the reach that FILE holds: a coverage.py data file with contexts, or JSON lines.
 
     Record the contexts with `pytest --cov --cov-context=test`. A JSON line is {"test": "...", "files": ["...", ...]},
-    which is what the dependency query of a build tool can print.
+    which is what the dependency query of a build tool can print; files are named from the root.
     """
     from quarantine.client.tree import read_tree
 
     target = target_of(url, project, token)
     with file.open("rb") as opened:
         is_coverage = opened.read(16).startswith(b"SQLite format 3")
-    tree = read_tree(root, leave_out=[file, *leave_out])
+    tree = read_tree(root_of(root).path, leave_out=[file, *leave_out])
     lines: Iterable[bytes]
     if is_coverage:
         from quarantine.client.reach_map import reach_of_coverage, to_json_lines
@@ -79,15 +75,10 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 
 @command.command()
-@click.option(
-    "--root",
-    default=".",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A clone that has the commit [default: here].",
-)
+@root_option("A clone that has the commit")
 @click.option("--commit", default="HEAD", show_default=True, help="The trunk commit.")
 @on_daemon
-def manifest(root: Path, commit: str, url: str | None, project: str, token: str | None) -> None:
+def manifest(root: Path | None, commit: str, url: str | None, project: str, token: str | None) -> None:
     """Send the part hashes of a trunk commit, so that fingerprints are finer than the tree.
 
     Builds whose base is that commit name it with `quarantine report --manifest`.
@@ -97,7 +88,7 @@ def manifest(root: Path, commit: str, url: str | None, project: str, token: str 
     from quarantine.client.manifest import manifest_of_commit
 
     target = target_of(url, project, token)
-    found = manifest_of_commit(root, commit)
+    found = manifest_of_commit(root_of(root).path, commit)
     lines = (json.dumps(part, separators=(",", ":")).encode() + b"\n" for part in found.parts)
     told = put_lines(target, f"manifests/{found.id}", lines, method="PUT")
     click.echo(f"Manifest {told['manifest'][:12]}: {told['parts']} parts.")

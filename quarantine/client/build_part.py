@@ -10,13 +10,14 @@ from typing import Any
 
 from quarantine.client.environment import environment_of
 from quarantine.client.errors import ClientConfigurationError, TreeError
-from quarantine.client.git import commit_entries, head_commit, merge_base
+from quarantine.client.git import head_commit, merge_base
 from quarantine.client.manifest import changed_since, manifest_of_commit
 from quarantine.client.parts import HASH_ALG
 from quarantine.client.providers import provider_of, stated
 from quarantine.client.tree import Tree, read_tree
+from quarantine.client.uncommitted import uncommitted
 
-__all__ = ["FIELDS", "build_part"]
+__all__ = ["FIELDS", "build_part", "delta", "stray_files"]
 
 SCHEMA = 1
 FIELDS = (
@@ -77,18 +78,19 @@ def build_part(
         TreeError: the tree cannot be read.
     """
     given = _given(options or {})
-    found, named_base = _from_ci(os.environ if environment is None else environment)
+    found = _from_ci(os.environ if environment is None else environment)
+    named_base = found.pop("base", None)
     asked = environment_of(python or sys.executable)
     variant = {"os": asked.platform} | ({"python": _minor(asked.version)} if python else {})
     source = repository or root
     tree = tree or read_tree(root, leave_out=leave_out)
-    delta, remarks = _delta(tree, source, base or named_base, with_manifest=with_manifest)
-    part = DEFAULTS | found | {"tree": tree.hash, "environment_hash": asked.hash} | delta | given
+    compared, remarks = delta(tree, source, base or named_base, with_manifest=with_manifest)
+    part = DEFAULTS | found | {"tree": tree.hash, "environment_hash": asked.hash} | compared | given
     part["commit"] = given.get("commit") or head_commit(source) or found.get("commit")
     part["variant"] = variant | dict(given.get("variant", {}))
     if part["attempt"] > 1 and "kind" not in given:
         part |= {"kind": "rerun", "rerun_of": part.get("rerun_of") or part["build"]}
-    return {name: part[name] for name in FIELDS if part.get(name) is not None}, remarks + _stray_files(tree, source)
+    return {name: part[name] for name in FIELDS if part.get(name) is not None}, remarks + stray_files(tree, source)
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,24 +100,32 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _from_ci(variables: Mapping[str, str]) -> tuple[dict[str, Any], str | None]:
-    """Return the fields the CI system states, and the base it names."""
+def _from_ci(variables: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields the CI system states, and `base`, the revision of trunk where it names one."""
     provider = provider_of(variables)
     found: dict[str, Any] = dict(stated(provider, variables)) if provider else {}
-    base = found.pop("base", None)
     if found.pop("shards", 1) > 1:
         found["complete"] = False
     found.setdefault("build", f"local-{uuid.uuid4().hex}")
     found.setdefault("runner", socket.gethostname())
-    return found, base
+    return found
 
 
 def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _delta(tree: Tree, source: Path, base: str | None, *, with_manifest: bool) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields that compare the tree with the trunk, and why there are none where there are none."""
+def delta(
+    tree: Tree, source: Path, base: str | None = None, *, with_manifest: bool = False
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields that compare a tree with the trunk, and remarks: why there are none where there are none.
+
+    Args:
+        tree: what lies there now.
+        source: where git finds the commits.
+        base: a revision on the trunk; None takes the first of `TRUNKS` that is there.
+        with_manifest: also compute the id of the base's manifest.
+    """
     candidates = [base] if base else TRUNKS
     commit = next(filter(None, (merge_base(source, "HEAD", candidate) for candidate in candidates)), None)
     if commit is None:
@@ -129,13 +139,9 @@ def _delta(tree: Tree, source: Path, base: str | None, *, with_manifest: bool) -
     return {"base_commit": commit, "changed": parts, "hash_alg": HASH_ALG, **manifest}, []
 
 
-def _stray_files(tree: Tree, source: Path) -> list[str]:
+def stray_files(tree: Tree, source: Path) -> list[str]:
     """Say which files no commit knows: if the run wrote them, no other build has the same tree."""
-    head = head_commit(source)
-    if head is None:
-        return []
-    known = {entry.path for entry in commit_entries(source, head)}
-    strays = [entry.name for entry in tree.entries if entry.path not in known]
+    strays = uncommitted(tree, source).stray
     if not strays:
         return []
     shown = ", ".join(strays[:_SHOWN_FILES]) + (

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from quarantine.client.errors import TreeError
 
-__all__ = ["CommitEntry", "blobs", "commit_entries", "git", "head_commit", "is_repository", "merge_base"]
+__all__ = ["CommitEntry", "blobs", "commit_entries", "git", "head_commit", "is_repository", "merge_base", "top_level"]
 
 _SAFE = (
     *("-c", "safe.directory=*"),  # a checkout made by another user, as in containers; nothing of it is executed
@@ -64,6 +64,14 @@ def is_repository(root: Path) -> bool:
     except TreeError:
         return False
     return True
+
+
+def top_level(folder: Path) -> Path | None:
+    """Return the folder that a repository is checked out in, found from one below it; None where there is none."""
+    try:
+        return Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
+    except TreeError:
+        return None
 
 
 def head_commit(root: Path) -> str | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["PROVIDERS", "Provider", "Source", "markdown_table", "provider_of", "stated"]
+__all__ = ["PROVIDERS", "Provider", "Source", "markdown_table", "named_base", "provider_of", "stated"]
 
 
 class Source(NamedTuple):
@@ -130,6 +130,13 @@ def stated(provider: Provider, environment: Mapping[str, str]) -> dict[str, str 
         for field, value in found.items()
         if value is not None
     }
+
+
+def named_base(environment: Mapping[str, str]) -> str | None:
+    """Return the revision of trunk that a CI system names for a change; None where it names none."""
+    provider = provider_of(environment)
+    base = stated(provider, environment).get("base") if provider else None
+    return None if base is None else str(base)
 
 
 def _first(sources: tuple[Source, ...], environment: Mapping[str, str]) -> tuple[str, Source] | None:

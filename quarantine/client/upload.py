@@ -57,7 +57,7 @@ def post_reports(
     Args:
         target: to whom.
         build_part: which build the reports are of; see docs/build-part.md.
-        reports: report files, at least one; sent under their own names.
+        reports: report files, sent under their own names; none where the build part says how the runner ended.
         spool_dir: the root of the spools; None means `spool_folder()`.
         timeout_s: seconds that one wait for the network may take.
 
@@ -118,7 +118,7 @@ def _send(target: Target, build_part: Mapping[str, Any], reports: Sequence[Named
     content = _json_object(reply)
     problem = content | {"status": reply.status}
     if reply.status in _TAKEN and _is_receipt(content):
-        return Answer("sent", f"{target.url} has taken {len(reports)} report{'s' * (len(reports) != 1)}.", content)
+        return Answer("sent", f"{target.url} has taken {_counted(len(reports))}.", content)
     if reply.status in _TRY_AGAIN:
         return Answer("spooled", f"{target.url} cannot take it now: {_reason(reply, content)}", problem)
     if _is_problem(reply, content):
@@ -128,6 +128,10 @@ def _send(target: Target, build_part: Mapping[str, Any], reports: Sequence[Named
         f"What answers at {target.url} is not the daemon: {_reason(reply, content)}",
         {"status": reply.status},
     )
+
+
+def _counted(reports: int) -> str:
+    return f"{reports} report{'s' * (reports != 1)}" if reports else "the build without a report"
 
 
 def _is_receipt(content: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from quarantine.client import upload
 from quarantine.client.environment import environment_of
 from quarantine.client.tree import read_tree
 from quarantine.clock import FrozenClock
+from quarantine.services.build_part import parse_build_part
 from quarantine.store import builds, projects
 from quarantine.store.engine import reading
 from tests.cli.conftest import Daemon
@@ -175,8 +176,10 @@ def test_a_mixed_upload_names_what_was_not_read(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["absent.xml"], "absent.xml"),
-        ([], "FILES"),
+        (["absent.xml"], "Nothing is at 'absent.xml'. If the runner wrote no report, say how it ended: --exit-code N."),
+        (["r.xml", "out/*.xml"], "Nothing is at 'out/*.xml'."),
+        ([], "No FILES are named. If the runner wrote no report, say how it ended: --exit-code N."),
+        ([".", "--exit-code", "1"], "'.' is a directory"),
         (["r.xml", "--variant", "os"], "'os' is not KEY=VALUE"),
         (["r.xml", "--attempt", "0"], "--attempt"),
         (["r.xml", "--root", "absent"], "--root"),
@@ -190,11 +193,30 @@ def test_wrong_usage_is_exit_code_2(shell: Shell, words: list[str], said: str) -
     assert said in answer.err
 
 
-def test_nobody_to_send_it_to_is_a_mistake_of_configuration(shell: Shell) -> None:
-    """Without an address, or with one that is none, or an interpreter that does not answer: exit code 2, one line."""
+@pytest.mark.parametrize(
+    "variables",
+    [{}, {"QUARANTINE_URL": "", "QUARANTINE_PROJECT": "", "QUARANTINE_TOKEN": ""}, {"QUARANTINE_URL": " "}],
+    ids=["unset", "empty", "blank"],
+)
+def test_nobody_to_send_it_to_is_no_verdict(shell: Shell, variables: dict[str, str]) -> None:
+    """A fork has no secrets: that nothing is sent is one line and exit code 0; what was typed wrongly is still 2."""
     (shell.folder / "r.xml").write_bytes(REPORT)
+    shell.variables |= variables
+    for words in (("r.xml",), ("absent.xml", "--exit-code", "139"), ("r.xml", "--project", PROJECT)):
+        said = shell.run("report", *words)
+        assert (said.out, said.err.count("\n")) == ("", 1)
+        assert said.err.startswith("quarantine: No daemon is named (--url and QUARANTINE_URL are empty), so nothing is")
+    assert shell.run("report", "r.xml", "--url", "").err == said.err
+    assert shell.run("report", "r.xml", "--strict", code=1).err == said.err
+    for wrong in (("absent.xml",), ("r.xml", "--variant", "os"), ("r.xml", "--no-such-option")):
+        shell.run("report", *wrong, code=2)
+
+
+def test_a_daemon_without_a_project_is_a_mistake_of_configuration(shell: Shell) -> None:
+    """Half of it is there, so the other half was forgotten; so is an address that is none: exit code 2, one line."""
+    (shell.folder / "r.xml").write_bytes(REPORT)
+    assert "Missing option '--project'" in shell.run("report", "r.xml", "--url", "http://127.0.0.1:9", code=2).err
     at = ("report", "r.xml", "--project", PROJECT)
-    assert shell.refused(*at).startswith("No daemon is named. Give --url")
     assert "is not the address of a daemon" in shell.refused(*at, "--url", "ftp://example.org")
     assert "could not be asked" in shell.refused(*at, "--url", "http://127.0.0.1:9", "--python", "no-such-python")
 
@@ -231,6 +253,82 @@ def test_a_full_stdout_is_no_verdict(daemon: Daemon, shell: Shell) -> None:
     assert done.returncode == 0
     assert "No space left on device" in done.stderr.splitlines()[-1]
     assert build_of(daemon)["build"] == "b1"
+
+
+def kept_part(shell: Shell) -> dict[str, Any]:
+    """Return the build part of the one upload that waits on this machine."""
+    [kept] = (shell.folder.parent / "home" / "quarantine" / "spool").glob("*/waiting/*/build.json")
+    part: dict[str, Any] = json.loads(kept.read_text())
+    return part
+
+
+def test_globs_are_taken_as_the_shell_would(daemon: Daemon, shell: Shell, repository: Repository) -> None:
+    """In quotes, or in a shell that leaves them alone; a file that two words name is sent once."""
+    assert repository.head
+    for name in ("one", "two", "deep/three"):
+        path = shell.folder / "out" / f"{name}.xml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(junit({f"t_{path.stem}": "P"}))
+    said = shell.run("report", "out/**/*.xml", "out/one.xml", *daemon.over_http, "--build", "b1", "--json").json
+    assert [report["name"] for report in said["reports"]] == ["three.xml", "one.xml", "two.xml"]
+    assert said["passed"] == 3
+
+
+def test_a_runner_that_wrote_no_report_leaves_a_trace(shell: Shell, repository: Repository) -> None:
+    """With its exit code said, a build goes out that has no report; what was looked for is named."""
+    assert repository.head
+    said = shell.run("report", "junit.xml", "out/*.xml", *NOWHERE, "--build", "b1", "--exit-code", "139")
+    assert said.err.splitlines()[0] == "quarantine: Nothing is at 'junit.xml' and 'out/*.xml': the build has no report."
+    part = kept_part(shell)
+    assert (part["build"], part["exit_code"], part["complete"]) == ("b1", 139, True)
+    [reports] = (shell.folder.parent / "home" / "quarantine" / "spool").glob("*/waiting/*/reports")
+    assert list(reports.iterdir()) == []
+
+
+def test_where_some_reports_are_missing_the_build_is_not_complete(
+    shell: Shell, repository: Repository, report: Path
+) -> None:
+    """The others are sent, the missing ones named."""
+    assert repository.head
+    said = shell.run("report", report, "absent.xml", *NOWHERE, "--build", "b1", "--exit-code", "1")
+    assert "Nothing is at 'absent.xml': it is sent without, and as not complete." in said.err
+    assert kept_part(shell)["complete"] is False
+
+
+def test_in_a_folder_below_the_tree_is_the_whole_repository(shell: Shell, repository: Repository) -> None:
+    """Its top level is found, and a command is recorded with the way to the folder; a --root is taken as it is."""
+    folder = repository.path / "till side"
+    repository.commit({"till side/till.py": "OPEN = True\n"})
+    (folder / "r.xml").write_bytes(REPORT)
+    below = Shell(folder, shell.monkeypatch, shell.capsys, shell.variables)
+    below.run("report", "r.xml", *NOWHERE, "--build", "b1", "--command", "pytest --junitxml=r.xml")
+    part = kept_part(shell)
+    assert part["tree"] == read_tree(repository.path, leave_out=[folder / "r.xml"]).hash
+    assert part["command"] == "cd 'till side' && pytest --junitxml=r.xml"
+    at_the_root = shell.run("report", "--dry-run", "--command", "make test", "--leave-out", "till side/r.xml")
+    assert at_the_root.json["tree"] == part["tree"]
+    assert at_the_root.json["command"] == "make test"
+    stated = below.run("report", "r.xml", "--dry-run", "--root", ".", "--command", "pytest").json
+    assert stated["tree"] == read_tree(folder, leave_out=[folder / "r.xml"]).hash
+    assert stated["command"] == "pytest"
+
+
+def test_a_dry_run_prints_the_build_part_and_sends_nothing(
+    daemon: Daemon, shell: Shell, repository: Repository, report: Path
+) -> None:
+    """On stdout the JSON that curl would send, on stderr where the tree lies; no daemon need be named."""
+    stated = ("--build", "b1", "--exit-code", "1", "--variant", "browser=none")
+    said = shell.run("report", report, "absent.xml", "--dry-run", *daemon.over_http, *stated)
+    assert said.json == parse_build_part(said.out).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    assert (said.json["build"], said.json["exit_code"], said.json["commit"]) == ("b1", 1, repository.head)
+    assert f"The tree is {repository.path}: the top level of the repository we are in." in said.err
+    assert f"Reports: {report}." in said.err
+    with reading(daemon.app.engine) as connection:
+        assert projects.by_slug(connection, PROJECT).builds == 0
+    assert (
+        shell.run("report", "--dry-run", "--build", "b1", "--root", repository.path).json["tree"] == said.json["tree"]
+    )
+    shell.run("report", "--dry-run", "--variant", "os", code=2)
 
 
 def test_outside_a_repository_it_still_reports(daemon: Daemon, shell: Shell) -> None:
