@@ -9,6 +9,7 @@ from quarantine.web import convertors
 from quarantine.web.api import Api
 from quarantine.web.auth import Gatekeeper
 from quarantine.web.headers import SafeHeaders
+from quarantine.web.impacted import ImpactedApi
 from quarantine.web.pages import Pages
 from quarantine.web.reach import ReachApi
 from quarantine.web.refusals import Refusals
@@ -26,7 +27,11 @@ def create_web(app: App, *, open_lane: Lane | None = None) -> Starlette:
     convertors.register()
     gatekeeper = Gatekeeper(app, is_open=open_lane is not None, open_lane=open_lane)
     pages = Pages(app, gatekeeper)
-    api = [*Api(app, gatekeeper, Snapshots(app)).routes(), *ReachApi(app, gatekeeper).routes()]
+    api = [
+        *Api(app, gatekeeper, Snapshots(app)).routes(),
+        *ReachApi(app, gatekeeper).routes(),
+        *ImpactedApi(app, gatekeeper).routes(),
+    ]
     return Starlette(
         routes=[*api, *pages.routes()],
         middleware=[Middleware(SafeHeaders)],

@@ -16,7 +16,7 @@ import click
 from quarantine.client.gating import GatingSet
 from tests.benchmarks.figures import Figure, cpu_s, ratio
 from tests.benchmarks.product import SLUG, Product, product
-from tests.benchmarks.reports import BareReader, report
+from tests.benchmarks.reports import BareReader, reach_lines, report
 
 CASES = 5_000
 ROOT = Path(__file__).parents[2]
@@ -128,6 +128,25 @@ def _snapshot_of(names: frozenset[str]) -> GatingSet:
     from tests.benchmarks.snapshot_server import served
 
     return served(names)
+
+
+@part
+def impacted() -> Iterator[Figure]:
+    """Which of 4,812 tests a patch of five files can touch, with the map in memory: the whole call."""
+    tests, files = 4_812, 1_200
+    with product() as made:
+        made.upload(report(tests))
+        made.send_reach(reach_lines(tests, files))
+        changed = [
+            [f"src/m{number * 211 % files}.py", part, "0" * 32] for number in range(5) for part in ("body", "module")
+        ]
+        body = json.dumps({"changed": changed, "base_commit": None}).encode()
+        path = f"/v1/projects/{SLUG}/impacted"
+        answers = [made.call("POST", path, body, "application/json") for _ in range(3)]
+        if answers != [200] * 3:
+            raise RuntimeError(f"the question was answered with {answers}")
+        taken = statistics.median(cpu_s(partial(made.call, "POST", path, body, "application/json")) for _ in range(21))
+        yield Figure("impacted-5-files", taken * 1e3, "ms of CPU", f"{tests:,} tests, {files:,} files")
 
 
 @part

@@ -15,6 +15,7 @@ LIMITS = {
     "http-is-gating": 1.18,
     "import-quarantine": 1.5,
     "shell-is-gating": 5.0,
+    "impacted-5-files": 50.0,
 }
 
 

@@ -105,6 +105,12 @@ class Product:
         if status != 202:
             raise RuntimeError(f"the upload was answered with {status}")
 
+    def send_reach(self, lines: bytes) -> None:
+        """Send a reach map."""
+        status = self.call("POST", f"/v1/projects/{SLUG}/reach", lines, "application/x-ndjson")
+        if status != 201:
+            raise RuntimeError(f"the reach map was answered with {status}")
+
     def seed(self, builds: int, tests: int) -> None:
         """Write so many older trunk builds in bulk: their rows and outcome columns, without the raw documents."""
         codes = np.zeros(tests, np.uint8)

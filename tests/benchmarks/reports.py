@@ -1,5 +1,6 @@
 """JUnit reports of any size, and the bare reader they are measured against."""
 
+import json
 from xml.parsers import expat
 
 HEAD = (
@@ -18,6 +19,23 @@ def case(number: int, *, failed: bool = False, tag: str = "") -> str:
     trace = "\n".join(f"    line {line} of the traceback: total = price * (1 - rate)" for line in range(12))
     failure = f'<failure message="AssertionError: assert 20.00 == 19.97">{trace}\nE   assert 20.00 == 19.97</failure>'
     return f"{opening}>{failure}</testcase>"
+
+
+def node_id(number: int) -> str:
+    """Return what pytest calls the case on its command line and in a reach map."""
+    where = f"tests/billing/pkg{number // 500}/test_module_{number // 20}.py"
+    return f"{where}::test_discount_is_applied_{number}[{number % 7}-customer]"
+
+
+def reach_lines(tests: int, files: int, *, reached: int = 60) -> bytes:
+    """Return a map in which each test reaches the whole of so many files, others for each module of tests."""
+    table = [[f"src/m{number}.py", part] for number in range(files) for part in ("body", "module")]
+    lines = [json.dumps({"table": table})]
+    for number in range(tests):
+        first = number // 20 * 37
+        columns = sorted({(first + step * step) % files * 2 + part for step in range(reached) for part in (0, 1)})
+        lines.append(json.dumps({"test": node_id(number), "columns": columns}))
+    return "\n".join(lines).encode()
 
 
 def report(cases: int, *, failing: frozenset[int] = frozenset()) -> bytes:
