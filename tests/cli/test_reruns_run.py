@@ -327,6 +327,20 @@ def test_a_copy_that_was_installed_is_no_tree(trunk: Trunk, interpreter: Path) -
     assert local_code(trunk.shell.folder, str(interpreter)).copies == ()
 
 
+def test_a_suite_in_a_folder_below_is_run_again_there(trunk: Trunk) -> None:
+    """What was reported from below is recorded with the way to it, on the tree of the whole repository."""
+    trunk.repository.commit({"till/green.txt": GREEN})
+    below = Shell(trunk.repository.path / "till", trunk.shell.monkeypatch, trunk.shell.capsys, trunk.shell.variables)
+    for name, report in (("green", GREEN), ("red", RED)):
+        path = trunk.shell.folder / f"{name}.xml"
+        path.write_text(report)
+        below.run("report", path, *trunk.daemon.over_http, "--build", name, "--command", COMMAND)
+        trunk.repository.commit({"shop.py": f"# {name}\n"}) if name == "green" else None
+    [told] = trunk.run()
+    assert told["sentence"].startswith(f"Ran 'cd till && {COMMAND}': exit code 0.")
+    assert trunk.confirmed_by() is not None
+
+
 def test_a_clone_that_is_none_is_said(trunk: Trunk) -> None:
     """A folder without a repository cannot give the tree."""
     failed_once(trunk)

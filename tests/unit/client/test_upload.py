@@ -345,6 +345,19 @@ def test_an_empty_report_arrives_empty(target: Target, daemon: ScriptedDaemon, t
     assert posted(daemon.requests[0])[1][1:] == ("empty.xml", "application/xml", b"")
 
 
+def test_a_build_without_a_report(target: Target, daemon: ScriptedDaemon, tmp_path: Path) -> None:
+    """The word that a runner wrote none is an upload like another: it waits, and goes with the next one."""
+    refuse(daemon, 503)
+    answer = post(target, [], tmp_path / "spool")
+    assert answer.status == "spooled"
+    daemon.requests.clear()
+    take(daemon)
+    assert post(target, [], tmp_path / "spool", "b2").sentence == f"{target.url} has taken the build without a report."
+    assert builds(daemon) == ["b1", "b2"]
+    assert [len(posted(request)) for request in daemon.requests] == [1, 1]
+    assert not list((tmp_path / "spool").rglob("refused/*"))
+
+
 def test_where_the_spool_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The spool's place is named by the environment, or follows the system's custom."""
     monkeypatch.setenv("QUARANTINE_SPOOL", str(tmp_path / "a"))
