@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 
 from quarantine.clock import Clock
 from quarantine.policy.criteria import Policy
+from quarantine.services.names import NameCache
 from quarantine.services.reach_index import ReachCache
 from quarantine.store.roster import Roster
 
@@ -20,6 +21,7 @@ class App:
         clock: returns the present instant, aware and in UTC.
         policy: the criteria every decision is made by.
         reach: the reach maps of each project, kept in memory between builds.
+        names: which tests the names in clients' questions stand for.
         lock: held while a build is taken in: one at a time in this process, so that what is cached needs no other.
     """
 
@@ -27,6 +29,7 @@ class App:
     clock: Clock
     policy: Policy = field(default_factory=Policy)
     reach: ReachCache = field(default_factory=ReachCache)
+    names: NameCache = field(default_factory=NameCache)
     _rosters: dict[int, Roster] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 

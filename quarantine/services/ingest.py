@@ -145,6 +145,7 @@ def take_in(
         except BaseException:
             app.roster(project_id).forget()  # it may hold tests of the transaction that was rolled back
             app.reach.forget(project_id)
+            app.names.forget(project_id)
             raise
 
 

@@ -11,10 +11,10 @@ from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, RowMapping, distinct, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, distinct, func, select
 
 from quarantine.domain.outcome import Lane, Outcome
-from quarantine.store.tables import OUTCOMES
+from quarantine.store.tables import BUILD, OUTCOMES
 
 CODES = {Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERRORED: 3, Outcome.SKIPPED: 4}
 ABSENT, PASSED, FAILED, ERRORED, SKIPPED = range(5)
@@ -149,12 +149,38 @@ def of_build(
 
 
 def of_tree(
-    connection: Connection, project_id: int, variant_hash: str, *, tree: str, setting: str, tests: int
+    connection: Connection, project_id: int, variant_hash: str, *, tree: str, tests: int, setting: str | None = None
 ) -> list[Outcomes]:
-    """Return every upload of the identical tree in the same variant and setting, in order of arrival, not merged."""
+    """Return every upload of the identical tree in the same variant, in order of arrival, not merged.
+
+    With `setting` only those that ran in it.
+    """
     c = OUTCOMES.c
-    which = (c.project_id == project_id, c.variant_hash == variant_hash, c.tree == tree, c.setting == setting)
-    return _few(connection, tests, *which)
+    which = [c.project_id == project_id, c.variant_hash == variant_hash, c.tree == tree]
+    return _few(connection, tests, *which, *([c.setting == setting] if setting is not None else []))
+
+
+def newest_complete_on_trunk(
+    connection: Connection, project_id: int, variant_hash: str, *, before: int, tests: int
+) -> Outcomes | None:
+    """Return the newest complete trunk run of the variant before build `before`; None when there is none."""
+    c = OUTCOMES.c
+    query = (
+        select(c.build_seq)
+        .join(BUILD, and_(BUILD.c.project_id == c.project_id, BUILD.c.seq == c.build_seq))
+        .where(
+            c.project_id == project_id,
+            c.variant_hash == variant_hash,
+            c.lane == Lane.TRUNK.value,
+            c.build_seq < before,
+            c.is_run.is_(True),
+            BUILD.c.complete.is_(True),
+        )
+        .order_by(c.build_seq.desc())
+        .limit(1)
+    )
+    seq = connection.execute(query).scalar()
+    return of_build(connection, project_id, seq, variant_hash=variant_hash, tests=tests) if seq is not None else None
 
 
 def of_variant(connection: Connection, project_id: int, variant_hash: str, *, tests: int) -> Iterable[Outcomes]:

@@ -177,6 +177,15 @@ def by_digest(connection: Connection, project_id: int, digest: bytes) -> dict[st
     return dict(row) if row else None
 
 
+def by_digests(connection: Connection, project_id: int, digests: Sequence[bytes]) -> list[dict[str, Any]]:
+    """Return the rows of the tests with these digests, those there are."""
+    found: list[dict[str, Any]] = []
+    for start in range(0, len(digests), _CHUNK):
+        which = (TEST.c.project_id == project_id, TEST.c.digest.in_(digests[start : start + _CHUNK]))
+        found += [dict(row) for row in connection.execute(select(TEST).where(*which)).mappings()]
+    return found
+
+
 def resembling(connection: Connection, project_id: int, part: str, limit: int) -> list[dict[str, Any]]:
     """Return a few tests whose bare name holds this text."""
     query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.contains(storable(part), autoescape=True))

@@ -12,6 +12,7 @@ from starlette.types import Message, Receive
 from quarantine.errors import BadBuildPart, BadInput
 from quarantine.junit import Document
 from quarantine.services.build_part import MAX_BYTES, BuildPart, parse_build_part
+from quarantine.services.question import MAX_BYTES as MAX_QUESTION_BYTES
 from quarantine.web.problems import TooLarge
 
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
@@ -22,10 +23,11 @@ _SPLIT = "Send the reports in several uploads of one build."
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """The parts of one multipart request."""
+    """The parts of one multipart request; `question` is None when there is no such part."""
 
     part: BuildPart
     documents: tuple[Document, ...]
+    question: bytes | None = None
 
 
 @asynccontextmanager
@@ -43,7 +45,7 @@ async def multipart(request: Request) -> AsyncIterator[FormData]:
     body = _Body(request.receive)
     request._receive = body.receive  # noqa: SLF001 - Starlette offers no other place to bound a body
     try:
-        form = await request.form(max_files=MAX_REPORTS + 1, max_fields=10, max_part_size=MAX_BYTES)
+        form = await request.form(max_files=MAX_REPORTS + 2, max_fields=10, max_part_size=MAX_BYTES)
     except HTTPException as error:
         raise BadInput(f"The multipart body cannot be read: {error.detail.rstrip('.')}.", mend=_AGAIN) from error
     try:
@@ -82,22 +84,43 @@ class _Body:
 
 
 async def upload_of(form: FormData) -> Upload:
-    """Return the upload's parts; raises BadBuildPart or BadInput naming the part that is missing or wrong."""
+    """Return the parts of an upload of reports; raises BadBuildPart or BadInput naming what is missing or wrong."""
+    upload = await _upload_of(form, {"build", "report"})
+    if not upload.documents and upload.part.exit_code is None:
+        raise BadInput("The upload is not taken: it has no `report` part.", mend=_AS_FILE)
+    return upload
+
+
+async def asking_of(form: FormData) -> Upload:
+    """Return the parts of a question, reports or none; raises as `upload_of`."""
+    return await _upload_of(form, {"build", "report", "question"})
+
+
+_AS_FILE = "Send each report as a file."
+
+
+async def _upload_of(form: FormData, known: set[str]) -> Upload:
     part = parse_build_part(await _build_bytes(form))
     parts = form.getlist("report")
     files = [item for item in parts if isinstance(item, UploadFile)]
-    strays = sorted({name for name in form if name not in ("build", "report")})
+    strays = sorted({name for name in form if name not in known})
     if strays:
         raise BadInput(
             f"The upload has parts named {', '.join(map(repr, strays[:5]))}.",
             mend="Name them `report`, and the build part `build`.",
         )
-    if not files or len(files) < len(parts):
-        missing = (
-            f"{len(parts) - len(files)} of its `report` parts have no file name" if parts else "it has no `report` part"
-        )
-        raise BadInput(f"The upload is not taken: {missing}.", mend="Send each report as a file.")
-    return Upload(part, tuple(Document(item.filename or f"report-{n}", item.file) for n, item in enumerate(files, 1)))
+    if len(files) < len(parts):
+        nameless = f"{len(parts) - len(files)} of its `report` parts have no file name"
+        raise BadInput(f"The upload is not taken: {nameless}.", mend=_AS_FILE)
+    documents = tuple(Document(item.filename or f"report-{n}", item.file) for n, item in enumerate(files, 1))
+    return Upload(part, documents, await _question_bytes(form))
+
+
+async def _question_bytes(form: FormData) -> bytes | None:
+    parts = form.getlist("question")
+    if len(parts) > 1:
+        raise BadInput(f"The upload has {len(parts)} `question` parts; at most one is read.", mend="Send one.")
+    return await _bytes_of(parts[0], MAX_QUESTION_BYTES) if parts else None
 
 
 async def _build_bytes(form: FormData) -> bytes:
@@ -107,5 +130,8 @@ async def _build_bytes(form: FormData) -> bytes:
             f"The upload has {len(parts)} `build` parts; exactly one says which build the reports are of.",
             mend='The least is {"schema": 1, "build": "NAME"}.',
         )
-    item = parts[0]
-    return item.encode() if isinstance(item, str) else await item.read(MAX_BYTES + 1)
+    return await _bytes_of(parts[0], MAX_BYTES)
+
+
+async def _bytes_of(item: UploadFile | str, most: int) -> bytes:
+    return item.encode() if isinstance(item, str) else await item.read(most + 1)

@@ -1,0 +1,73 @@
+"""Many names at once: the tests that a client's list of names means, remembered from one question to the next.
+
+A loop sends the same list with each attempt, so a name that was resolved stays resolved until the project has a new
+test: then it may stand for another one as well.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from quarantine.domain.identity import ID_PREFIX
+from quarantine.services.naming import bare_names, id_of, spellings_of
+from quarantine.store import histories, roster
+
+Tests = tuple[int, ...]
+"""The ordinals a name stands for: none, one, or several that share the spelling."""
+
+
+@dataclass(slots=True)
+class NameCache:
+    """What names stand for, by project. Guarded by the app's lock."""
+
+    _held: dict[int, tuple[int, dict[str, Tests]]] = field(default_factory=dict)
+
+    def resolve(self, connection: Connection, project_id: int, names: Iterable[str], tests: int) -> dict[str, Tests]:
+        """Return the tests that each name stands for; `tests` is how many the project has."""
+        held = self._held.get(project_id)
+        if held is None or held[0] != tests:
+            held = self._held[project_id] = (tests, {})
+        wanted = list(dict.fromkeys(names))
+        new = [name for name in wanted if name not in held[1]]
+        if new:
+            held[1].update(_resolved(connection, project_id, new))
+        return {name: held[1][name] for name in wanted}
+
+    def forget(self, project_id: int) -> None:
+        """Drop a project's names: they may be of a transaction that was rolled back."""
+        self._held.pop(project_id, None)
+
+
+def _resolved(connection: Connection, project_id: int, names: list[str]) -> dict[str, Tests]:
+    """Look names up as `quarantine.services.naming.find` does, all of them together."""
+    wanted = set(names)
+    bare = {part for name in names if not name.startswith(ID_PREFIX) for part in bare_names(name)}
+    exact: dict[str, list[int]] = defaultdict(list)
+    loose: dict[str, list[int]] = defaultdict(list)
+    for row in [*roster.named(connection, project_id, bare), *_by_id(connection, project_id, wanted)]:
+        for spelling in (spellings_of(row) | {id_of(row)}) & wanted:
+            exact[spelling].append(row["ordinal"])
+        if row["name"] in wanted:
+            loose[row["name"]].append(row["ordinal"])
+    found = {name: tuple(sorted(set(exact.get(name) or loose.get(name, ())))) for name in names}
+    shared = {test for tests in found.values() if len(tests) > 1 for test in tests}
+    if not shared:
+        return found
+    on_trunk = {test for test, seen in histories.variants_on_trunk(connection, project_id, shared).items() if seen}
+    return {
+        name: (tuple(test for test in tests if test in on_trunk) or tests) if len(tests) > 1 else tests
+        for name, tests in found.items()
+    }
+
+
+def _by_id(connection: Connection, project_id: int, names: Iterable[str]) -> list[dict[str, Any]]:
+    digests = []
+    for name in names:
+        try:
+            digests.append(bytes.fromhex(name.removeprefix(ID_PREFIX)) if name.startswith(ID_PREFIX) else b"")
+        except ValueError:
+            continue
+    return roster.by_digests(connection, project_id, [digest for digest in digests if digest])

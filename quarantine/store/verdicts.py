@@ -1,0 +1,121 @@
+"""Verdicts, the runs they rest on, base results by fingerprint, and how loops ended."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, and_, func, select, update
+
+from quarantine.store.sql import insert_new, upsert
+from quarantine.store.tables import BASE_RESULT, BUILD, LOOP_END, VERDICT, VERDICT_RUN
+
+_CHUNK = 500
+_FIGURES = (
+    *("number", "build_seq", "ticket", "attempt", "lane", "change", "outcome", "final", "suspect", "plain_rejects"),
+    *("prevented", "runner_s", "tokens", "cost", "asked_at", "key"),
+)
+
+
+def add(connection: Connection, project_id: int, values: Mapping[str, Any]) -> int:
+    """Store a verdict and return its number; the columns are those of `tables.VerdictRow`."""
+    last = select(func.coalesce(func.max(VERDICT.c.number), 0)).where(VERDICT.c.project_id == project_id)
+    number: int = connection.execute(last).scalar_one() + 1
+    connection.execute(VERDICT.insert().values(project_id=project_id, number=number, **values))
+    return number
+
+
+def rewrite(connection: Connection, project_id: int, number: int, values: Mapping[str, Any]) -> None:
+    """Store what has become of a verdict."""
+    which = (VERDICT.c.project_id == project_id, VERDICT.c.number == number)
+    connection.execute(update(VERDICT).where(*which).values(dict(values)))
+
+
+def get(connection: Connection, project_id: int, number: int) -> dict[str, Any] | None:
+    """Return the verdict of this number; None when there is none."""
+    query = select(VERDICT).where(VERDICT.c.project_id == project_id, VERDICT.c.number == number)
+    row = connection.execute(query).mappings().first()
+    return dict(row) if row else None
+
+
+def of_build(connection: Connection, project_id: int, build_seq: int) -> list[dict[str, Any]]:
+    """Return the verdicts on this build, the newest first."""
+    query = select(VERDICT).where(VERDICT.c.project_id == project_id, VERDICT.c.build_seq == build_seq)
+    return [dict(row) for row in connection.execute(query.order_by(VERDICT.c.number.desc())).mappings()]
+
+
+def add_run(connection: Connection, project_id: int, values: Mapping[str, Any]) -> None:
+    """Note a run that a verdict rests on; one that is there already stays as it was."""
+    insert_new(connection, VERDICT_RUN, [{"project_id": project_id, **values}])
+
+
+def runs_of(connection: Connection, project_id: int, number: int) -> list[dict[str, Any]]:
+    """Return the runs that a verdict rests on, in order of arrival, with their builds' counts."""
+    query = (
+        select(VERDICT_RUN)
+        .where(VERDICT_RUN.c.project_id == project_id, VERDICT_RUN.c.verdict == number)
+        .order_by(VERDICT_RUN.c.build_seq)
+    )
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def canary_codes(connection: Connection, project_id: int, seqs: Iterable[int]) -> dict[int, int]:
+    """Return what the runner had to exit with in those of these builds that had a canary."""
+    c = VERDICT_RUN.c
+    query = select(c.build_seq, c.canary_exit_code).where(
+        c.project_id == project_id, c.build_seq.in_(set(seqs)), c.canary_exit_code.is_not(None)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def figures(connection: Connection, project_id: int, ticket: str | None) -> list[dict[str, Any]]:
+    """Return the verdicts asked by loops on tickets (or on one), in order, without what was asked and answered."""
+    query = select(*[VERDICT.c[name] for name in _FIGURES]).where(
+        VERDICT.c.project_id == project_id,
+        VERDICT.c.ticket.is_not(None) if ticket is None else VERDICT.c.ticket == ticket,
+    )
+    return [dict(row) for row in connection.execute(query.order_by(VERDICT.c.number)).mappings()]
+
+
+def base_results(
+    connection: Connection, project_id: int, variant_hash: str, tests: Iterable[int], environment_hash: str
+) -> list[dict[str, Any]]:
+    """Return every cached base result of these tests in an environment that is this one or was not stated."""
+    wanted, found = list(tests), []
+    for start in range(0, len(wanted), _CHUNK):
+        query = select(BASE_RESULT).where(
+            BASE_RESULT.c.project_id == project_id,
+            BASE_RESULT.c.variant_hash == variant_hash,
+            BASE_RESULT.c.test.in_(wanted[start : start + _CHUNK]),
+            BASE_RESULT.c.environment_hash.in_({"", environment_hash}),
+        )
+        found += [dict(row) for row in connection.execute(query).mappings()]
+    return found
+
+
+def save_base_results(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store base results as given; the columns are those of `tables.BaseResultRow`."""
+    upsert(connection, BASE_RESULT, rows)
+
+
+def save_end(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Store how the loop on a ticket ended; the columns are those of `tables.LoopEndRow`."""
+    upsert(connection, LOOP_END, [values])
+
+
+def ends(connection: Connection, project_id: int, ticket: str | None) -> list[dict[str, Any]]:
+    """Return how the loops ended (or the one on this ticket), by ticket."""
+    query = select(LOOP_END).where(LOOP_END.c.project_id == project_id)
+    query = query if ticket is None else query.where(LOOP_END.c.ticket == ticket)
+    return [dict(row) for row in connection.execute(query.order_by(LOOP_END.c.ticket)).mappings()]
+
+
+def trunk_trees(connection: Connection, project_id: int, commit: str) -> set[str]:
+    """Return the trees that trunk ran under this commit."""
+    query = select(BUILD.c.tree).where(
+        and_(
+            BUILD.c.project_id == project_id,
+            BUILD.c.commit == commit,
+            BUILD.c.lane == "trunk",
+            BUILD.c.tree.is_not(None),
+        )
+    )
+    return set(connection.execute(query.distinct()).scalars())
