@@ -9,14 +9,20 @@ import json
 import os
 import subprocess
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from quarantine.client.environment import TIMEOUT_S, named
 from quarantine.client.errors import ClientConfigurationError
 
-__all__ = ["LocalCode", "local_code"]
+__all__ = ["COPY", "LocalCode", "local_code"]
 
+COPY = (
+    "{} is installed as a copy here, so the command would test that and not the tree: install it with --editable, from "
+    "this clone."
+)
+"""Why nothing is run in another folder where there are copies; `{}` is their names."""
 _PROBE = """
 import importlib.metadata, importlib.util, json, os, sys
 from urllib.parse import unquote, urlsplit
@@ -59,6 +65,12 @@ class LocalCode(NamedTuple):
     def import_path(self, tree: Path, inherited: str) -> str:
         """Return a PYTHONPATH by which the same folders of another tree come first."""
         return os.pathsep.join([*(str(tree / folder) for folder in self.folders), *filter(None, [inherited])])
+
+    def environment(self, tree: Path, variables: Mapping[str, str]) -> dict[str, str]:
+        """Return these variables with such a PYTHONPATH; as they are where there is nothing to shadow."""
+        if not self.folders:
+            return dict(variables)
+        return {**variables, "PYTHONPATH": self.import_path(tree, variables.get("PYTHONPATH", ""))}
 
 
 def local_code(repository: Path, python: str) -> LocalCode:

@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["EVERY_XML", "Found", "States", "matching", "old_reports", "reads_like_junit", "states", "written_since"]
+__all__ = [
+    "EVERY_XML",
+    "Found",
+    "States",
+    "flaw",
+    "matching",
+    "old_reports",
+    "reads_like_junit",
+    "states",
+    "written_since",
+]
 
 EVERY_XML = "**/*.xml"
 """The glob where nobody names one; what it finds counts only where it reads like JUnit."""
@@ -85,3 +95,19 @@ def reads_like_junit(path: Path) -> bool:
 def old_reports(folder: Path, patterns: Sequence[str], known: frozenset[Path]) -> list[Path]:
     """Return what earlier executions left there: files like JUnit that no commit knows, no part of what is tested."""
     return [path for path in matching(folder, patterns) if path not in known and reads_like_junit(path)]
+
+
+def flaw(path: Path, since_s: float | None = None) -> str:
+    """Return why a file is no report of a run that began `since_s` seconds after 1970, as a sentence; empty if it is.
+
+    Only what can be told without reading it: that it is there, holds something, and was written since.
+    """
+    try:
+        status = path.stat()
+    except OSError as error:
+        return f"{path} cannot be read ({error.strerror}), so it counts as no report."
+    if not status.st_size:
+        return f"{path} is empty, so it counts as no report."
+    if since_s is not None and status.st_mtime < since_s - CLOCK_TOLERANCE_S:
+        return f"{path} was written before the run began, so it is the report of another run and counts as none."
+    return ""

@@ -4,33 +4,23 @@ Only trees of the trunk lane are rerun here, for only those can be had from a co
 own that is removed afterwards. A rerun that would not be the same run again is not made, and the reason is said.
 """
 
-import os
-import shutil
-import signal
-import subprocess
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quarantine.client.environment import Environment, environment_of, named
+from quarantine.client.environment import Environment, environment_of
 from quarantine.client.errors import ClientError, TreeError
-from quarantine.client.git import git
-from quarantine.client.instants import iso_instant, wall_s
-from quarantine.client.local_code import LocalCode, local_code
+from quarantine.client.executing import TIMEOUT_S, execute, suite_environment
+from quarantine.client.local_code import COPY, local_code
 from quarantine.client.tree import read_tree
-from quarantine.client.worktrees import add_worktree, remove_worktree
+from quarantine.client.worktrees import checkout, scratch_worktree
 
 __all__ = ["Outcome", "Rerun", "rerun", "reruns_of"]
 
-TIMEOUT_S = 3600.0
 _TRUNK = "trunk"
 _OF_THE_ENVIRONMENT = ("os", "python")
-_NOT_PASSED_ON = frozenset(
-    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "QUARANTINE_TOKEN"}
-)
 
 
 class Rerun(NamedTuple):
@@ -85,49 +75,21 @@ def rerun(
     if obstacle:
         yield _left_out(obstacle)
         return
-    scratch = Path(tempfile.mkdtemp(prefix="quarantine-rerun-")).resolve()
-    try:
-        yield _attempt(wanted, repository, scratch / "tree", python=python, patterns=patterns, timeout_s=timeout_s)
-    finally:
-        remove_worktree(repository, scratch / "tree")
-        shutil.rmtree(scratch, ignore_errors=True)
+    code = local_code(checkout(repository), python)
+    if code.copies:
+        yield _left_out(COPY.format(" and ".join(code.copies)))
+        return
+    with ExitStack() as stack:
+        try:
+            tree = stack.enter_context(scratch_worktree(repository, wanted.commit))
+            outcome = _made(wanted, tree, patterns, timeout_s, code.environment(tree, suite_environment(python)))
+        except TreeError as error:
+            outcome = _left_out(f"The tree could not be made: {error}")
+        yield outcome
 
 
 def _left_out(sentence: str) -> Outcome:
     return Outcome(made=False, sentence=sentence, build_part={}, reports=())
-
-
-def _attempt(
-    wanted: Rerun, repository: Path, tree: Path, *, python: str, patterns: Sequence[str], timeout_s: float
-) -> Outcome:
-    try:
-        code = local_code(_checkout(repository), python)
-        if code.copies:
-            return _left_out(
-                f"{' and '.join(code.copies)} is installed as a copy here, so the command would test that and not the "
-                "tree: install it with --editable, from this clone."
-            )
-        add_worktree(repository, tree, wanted.commit)
-        return _made(wanted, tree, patterns, timeout_s, _environment(tree, code, python))
-    except TreeError as error:
-        return _left_out(f"The tree could not be made: {error}")
-
-
-def _checkout(repository: Path) -> Path:
-    """Return the folder the repository is checked out in; a bare one is its own."""
-    try:
-        return Path(os.fsdecode(git(repository, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
-    except TreeError:
-        return repository
-
-
-def _environment(tree: Path, code: LocalCode, python: str) -> dict[str, str]:
-    """Return the variables the command sees: as here, but it finds the tree, and neither the checkout nor a token."""
-    variables = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
-    variables["PATH"] = f"{Path(named(python)).parent}{os.pathsep}{variables.get('PATH', '')}"
-    if code.folders:
-        variables["PYTHONPATH"] = code.import_path(tree, variables.get("PYTHONPATH", ""))
-    return variables
 
 
 def _obstacle(wanted: Rerun, here: Environment) -> str | None:
@@ -159,14 +121,12 @@ def _made(
             "the build had other files too, such as generated or uncommitted ones."
         )
         return _left_out(sentence)
-    before = {path: path.stat().st_mtime_ns for path in _matching(tree, patterns)}
-    started_at = iso_instant(wall_s())
-    exit_code = _run(wanted.command, tree, timeout_s, environment)
-    if exit_code is None:
+    ran = execute(wanted.command, tree, patterns, environment=environment, timeout_s=timeout_s)
+    if ran.timed_out:
         return _left_out(f"The command was killed after {timeout_s:g} s.")
-    written = [path for path in _matching(tree, patterns) if before.get(path) != path.stat().st_mtime_ns]
-    if not written:
-        return _left_out(f"The command ended with {exit_code} and wrote no report that matches {', '.join(patterns)}.")
+    if not ran.reports:
+        sentence = f"The command ended with {ran.exit_code} and wrote no report that matches {', '.join(patterns)}."
+        return _left_out(sentence)
     part = {
         "schema": 1,
         "kind": "rerun",
@@ -179,43 +139,12 @@ def _made(
         "stream": wanted.stream,
         "command": wanted.command,
         "environment_hash": wanted.environment_hash,
-        "started_at": started_at,
-        "exit_code": exit_code,
+        "started_at": ran.started_at,
+        "exit_code": ran.exit_code,
     }
     part = {key: value for key, value in part.items() if value is not None}
-    return Outcome(
-        made=True, sentence=f"Ran {wanted.command!r}: exit code {exit_code}.", build_part=part, reports=tuple(written)
-    )
-
-
-def _matching(tree: Path, patterns: Sequence[str]) -> list[Path]:
-    return sorted({path for pattern in patterns for path in tree.glob(pattern) if path.is_file()})
-
-
-def _run(command: str, tree: Path, timeout_s: float, environment: Mapping[str, str]) -> int | None:
-    """Run the command by the shell, as CI did; return its exit code, or None when it had to be killed."""
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        cwd=tree,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        return process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        _kill_group(process)
-
-
-def _kill_group(process: "subprocess.Popen[bytes]") -> None:
-    """Kill whatever the command left running."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    sentence = f"Ran {wanted.command!r}: exit code {ran.exit_code}."
+    return Outcome(made=True, sentence=sentence, build_part=part, reports=ran.reports)
 
 
 def reruns_of(answer: Any) -> list[Rerun]:
