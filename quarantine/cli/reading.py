@@ -45,10 +45,26 @@ class Where:
         """Return what the daemon answers for `resource`, or what `local` returns for the database."""
         if self.url:
             return get(target_of(self.url, self.project, self.token), resource)
-        return local(open_app(self.config_path, self.database))
+        return local(self._app())
 
     def decide(self, resource: str, body: dict[str, Any], local: Callable[["App"], Any]) -> Any:
         """Return what the daemon answers to `body`, or what `local` returns for the database."""
         if self.url:
             return post(target_of(self.url, self.project, self.token), resource, body)
-        return local(open_app(self.config_path, self.database))
+        return local(self._app())
+
+    def _app(self) -> "App":
+        """Return the product on the database; raises BadConfiguration, naming both ways where neither was named."""
+        from quarantine.errors import BadConfiguration
+        from quarantine.store.migrations import NO_DATABASE
+
+        try:
+            return open_app(self.config_path, self.database)
+        except BadConfiguration as error:
+            if error.code != NO_DATABASE or self.database:
+                raise
+            raise BadConfiguration(
+                f"No daemon is named, and t{error.message[1:]}",
+                mend="Name a daemon with --url or QUARANTINE_URL, or a database with --database.",
+                code=NO_DATABASE,
+            ) from error

@@ -60,14 +60,30 @@ def check(engine: Engine) -> None:
     command.check(configuration(engine))
 
 
+NO_DATABASE = "no-database"
+"""Code of the refusal where no database is."""
+
+
 def require_current(engine: Engine) -> None:
-    """Raise BadConfiguration unless the database is at the newest revision."""
+    """Raise BadConfiguration unless the database is at the newest revision; where there is none, none is made."""
+    _require_file(engine)
     known, current = ScriptDirectory.from_config(configuration(engine)), current_revision(engine)
     _require_known(known, current)
     if current != known.get_current_head():
         raise BadConfiguration(
             f"The database is at revision {current or 'none'}, this version needs {known.get_current_head()}.",
             mend="Run `quarantine db upgrade` first.",
+        )
+
+
+def _require_file(engine: Engine) -> None:
+    """Raise BadConfiguration when SQLite would make the file: whoever asks it would find nothing and leave it there."""
+    path = engine.url.database if engine.dialect.name == "sqlite" else None
+    if path and path != ":memory:" and not path.startswith("file:") and not Path(path).exists():
+        raise BadConfiguration(
+            f"There is no database {path}.",
+            mend="Name another with --database, or make this one: `quarantine db upgrade`.",
+            code=NO_DATABASE,
         )
 
 

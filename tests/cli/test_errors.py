@@ -30,14 +30,39 @@ SECRET = "geheim"
 
 @pytest.mark.parametrize("words", ON_DATABASE, ids=" ".join)
 def test_a_database_that_was_never_upgraded_says_so(shell: Shell, words: tuple[str, ...]) -> None:
-    """Also where there is no file yet: one line with the command that mends it."""
+    """One line with the command that mends it."""
+    (shell.folder / "quarantine.db").touch()
     refusal = shell.refused(*words, "--project", PROJECT)
     assert refusal.startswith("The database is at revision none, this version needs ")
     assert refusal.endswith("Run `quarantine db upgrade` first.")
 
 
+EITHER = ("list", "explain", "reruns", "enforce", "observe", "release")
+
+
+@pytest.mark.parametrize("words", [*ON_DATABASE, ("project", "list"), ("db", "check")], ids=" ".join)
+def test_asking_where_there_is_no_database_makes_none(shell: Shell, words: tuple[str, ...]) -> None:
+    """One line that names every way there is, and no empty file is left behind."""
+    project = () if words[0] in ("project", "db") else ("--project", PROJECT)
+    refusal = shell.refused(*words, *project)
+    if words[0] in EITHER:
+        assert refusal == (
+            "No daemon is named, and there is no database quarantine.db. Name a daemon with --url or QUARANTINE_URL, "
+            "or a database with --database."
+        )
+    else:
+        assert refusal == (
+            "There is no database quarantine.db. Name another with --database, or make this one: `quarantine db "
+            "upgrade`."
+        )
+    named = shell.refused(*words, *project, "--database", "sqlite:///other.db")
+    assert named.startswith("There is no database other.db.")
+    assert list(shell.folder.iterdir()) == []
+
+
 def test_db_upgrade_mends_it(shell: Shell) -> None:
     """Created at the newest revision, once; `db check` then agrees, as it did not before."""
+    (shell.folder / "quarantine.db").touch()
     assert "Run `quarantine db upgrade` first." in shell.refused("db", "check")
     assert shell.run("db", "upgrade").out.startswith("sqlite:///quarantine.db is now at revision ")
     assert shell.run("db", "upgrade").out.startswith("sqlite:///quarantine.db was already at revision ")
@@ -212,7 +237,7 @@ def test_no_verb_ends_in_a_traceback(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert line.startswith("quarantine: The database is at revision none")
+    assert line.startswith("quarantine: There is no database ")
     assert "list" in VERBS
 
 
