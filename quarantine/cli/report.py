@@ -104,10 +104,9 @@ def _complain_of(found: Found, remarks: list[str]) -> None:
 
 
 def _told(body: dict[str, Any]) -> str:
-    if not body["reports"]:
-        return f"Build {body['build']}: recorded without a report."
     counts = ", ".join(f"{body[name]} {name}" for name in ("passed", "failed", "skipped", "flaky") if name in body)
-    lines = [f"Build {body['build']}: {counts}." + ("" if body.get("new", True) else " It was already stored.")]
+    what = counts if body["reports"] else "recorded without a report"
+    lines = [f"Build {body['build']}: {what}." + ("" if body.get("new", True) else " It was already stored.")]
     lines += [f"{report['name']}: {report['sentence']}" for report in body["reports"] if report["status"] != "ok"]
     lines += body["transitions"]
     return "\n".join(lines)

@@ -285,6 +285,20 @@ def test_a_runner_that_wrote_no_report_leaves_a_trace(shell: Shell, repository: 
     assert list(reports.iterdir()) == []
 
 
+def test_a_crash_is_a_build_with_a_run_event(daemon: Daemon, shell: Shell, repository: Repository) -> None:
+    """It is stored as a build of no test, red by what is missing; told again it is stored once."""
+    assert repository.head
+    crashed = ("report", "junit.xml", *daemon.over_http, "--build", "b1", "--exit-code", "139")
+    assert shell.run(*crashed).out == "Build 1: recorded without a report.\n"
+    assert shell.run(*crashed, "--strict").out == "Build 1: recorded without a report. It was already stored.\n"
+    stored = build_of(daemon)
+    assert (stored["build"], stored["exit_code"], stored["passed"], stored["failed"]) == ("b1", 139, 0, 0)
+    with reading(daemon.app.engine) as connection:
+        [event] = builds.run_events(connection, projects.by_slug(connection, PROJECT).id, [1])
+    assert event["kind"] == "no-report"
+    assert event["message"] == "No report came with this run; the runner ended with 139."
+
+
 def test_where_some_reports_are_missing_the_build_is_not_complete(
     shell: Shell, repository: Repository, report: Path
 ) -> None:

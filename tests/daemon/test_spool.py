@@ -74,6 +74,16 @@ def test_a_bare_report_is_a_build_named_by_its_bytes(world: World, folder: Folde
     assert folder.listed("done") == ["a.xml", "again.xml", "b.xml"]
 
 
+def test_an_entry_without_a_report_is_a_build_that_left_none(world: World, folder: Folder) -> None:
+    """Where its build part says how the runner ended; without that it is refused with the reason."""
+    folder.entry("crashed", exit_code=139)
+    folder.entry("empty")
+    assert folder.spool.drain() == 2
+    assert names(world) == ["crashed"]
+    assert (folder.listed("done"), folder.listed("rejected")) == (["crashed"], ["empty", "empty.reason.txt"])
+    assert "no report" in (folder.path / "rejected" / "empty.reason.txt").read_text()
+
+
 def test_a_bare_report_that_is_still_written_to_waits(world: World, folder: Folder) -> None:
     """One that changed a moment ago, and one whose name begins with a dot, are somebody's drafts."""
     half = folder.path / "half.xml"
