@@ -3,13 +3,16 @@
 import glob
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from quarantine.cli.options import ReportFile, variant_of
+
+if TYPE_CHECKING:
+    from quarantine.client.tree import Tree
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -60,33 +63,50 @@ def base_option(function: F) -> F:
     return click.option("--base", help=text)(function)
 
 
+_BEFORE_THE_RUN = 8
+"""How many of the options below are shown before those that say how the build was run."""
+_WHICH_BUILD: tuple[Callable[[Any], Any], ...] = (
+    root_option("The tree that was tested"),
+    base_option,
+    click.option("--build", help="The CI system's name for this execution [default: from CI]."),
+    click.option("--job", help="The CI job's name [default: from CI]."),
+    click.option("--attempt", type=click.IntRange(1), help="Which attempt of the job this is [default: from CI]."),
+    click.option("--change", help="The pull request or ticket [default: from CI]."),
+    click.option(
+        "--variant", "pairs", multiple=True, metavar="KEY=VALUE", help="The way it was run; repeat for each key."
+    ),
+    click.option("--stream", help="Sets apart modules whose reports use the same names."),
+    click.option("--python", help="The interpreter that ran the suite."),
+    click.option("--incomplete", is_flag=True, help="Only a part of the suite was meant to run."),
+    leave_out_option,
+    click.option(
+        "--manifest", is_flag=True, help="Also name the base's part hashes (see `quarantine reach manifest`)."
+    ),
+)
+
+
 def on_build(function: F) -> F:
-    """Give a verb the options that say which build was run; `part_of` reads them."""
+    """Give a verb the options that say which build was run, and how; `part_of` reads them."""
     options = (
-        root_option("The tree that was tested"),
-        base_option,
-        click.option("--build", help="The CI system's name for this execution [default: from CI]."),
-        click.option("--job", help="The CI job's name [default: from CI]."),
-        click.option("--attempt", type=click.IntRange(1), help="Which attempt of the job this is [default: from CI]."),
-        click.option("--change", help="The pull request or ticket [default: from CI]."),
-        click.option(
-            "--variant", "pairs", multiple=True, metavar="KEY=VALUE", help="The way it was run; repeat for each key."
-        ),
-        click.option("--stream", help="Sets apart modules whose reports use the same names."),
+        *_WHICH_BUILD[:_BEFORE_THE_RUN],
         click.option(
             "--command",
             "command_line",
             help="The command that ran, so that it can be run again: from the folder we are in, or from a --root.",
         ),
         click.option("--exit-code", type=int, help="The runner's exit code. With it no report need be there."),
-        click.option("--python", help="The interpreter that ran the suite."),
         click.option("--rerun-of", help="This build repeats that one: it confirms, and makes no trial."),
-        click.option("--incomplete", is_flag=True, help="Only a part of the suite was meant to run."),
-        leave_out_option,
-        click.option(
-            "--manifest", is_flag=True, help="Also name the base's part hashes (see `quarantine reach manifest`)."
-        ),
+        *_WHICH_BUILD[_BEFORE_THE_RUN:],
     )
+    return _with_options(function, options)
+
+
+def on_build_to_come(function: F) -> F:
+    """Give a verb that runs the build itself the options that say which it is; `part_of` reads them."""
+    return _with_options(function, _WHICH_BUILD)
+
+
+def _with_options(function: F, options: Sequence[Callable[[F], F]]) -> F:
     for option in reversed(options):
         function = option(function)
     return function
@@ -141,10 +161,13 @@ def stated_of(options: dict[str, Any], root: Root) -> dict[str, Any]:
     }
 
 
-def part_of(options: dict[str, Any], found: Found) -> tuple[dict[str, Any], list[str], Root]:
+def part_of(
+    options: dict[str, Any], found: Found, tree: "Tree | None" = None
+) -> tuple[dict[str, Any], list[str], Root]:
     """Return the build part of what was run, remarks for whoever set it up, and the tree's root.
 
-    Where some of the reports that were named are not there, the build is not complete.
+    Where some of the reports that were named are not there, the build is not complete. A `tree` is what was read at
+    the root before the run.
 
     Raises: BadParameter; ClientConfigurationError and TreeError as `build_part`.
     """
@@ -161,5 +184,6 @@ def part_of(options: dict[str, Any], found: Found) -> tuple[dict[str, Any], list
         base=options["base"],
         leave_out=[*found.files, *map(Path, found.missing), *options["leave_out"]],
         with_manifest=options["manifest"],
+        tree=tree,
     )
     return part, remarks, root

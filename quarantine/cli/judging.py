@@ -1,0 +1,225 @@
+"""What `gate` and `run` share: their options, asking for the verdict, showing it, and exiting by it."""
+
+import contextlib
+import io
+import os
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from quarantine.cli.options import complain, drop_stdout, json_option, print_json, say
+
+if TYPE_CHECKING:
+    from quarantine.client.errors import Refused
+    from quarantine.client.head_and_base import JudgedRun
+    from quarantine.client.target import Target
+    from quarantine.client.wire import Unreachable
+
+__all__ = ["EXIT_CODES", "exits_of_a_verdict", "judge", "on_verdict", "patterns_of", "question_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXIT_CODES = {"accept": 0, "reject": 1, "inconclusive": 3}
+_MISTAKE, _INTERRUPTED, _TERMINATED = 2, 130, 143
+_ASKED_WRONGLY = frozenset({400, 409, 422})
+"""Refusals of the question itself: no snapshot answers it instead."""
+_GLOB = frozenset("*?[")
+
+
+def on_verdict(function: F) -> F:
+    """Give a verb the options that say what is asked, what reruns may cost, and what is done with the answer."""
+    options = (
+        click.option(
+            "--expect",
+            "expect_path",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="A file of test names, one a line: each must be in the reports.",
+        ),
+        click.option("--must-pass", multiple=True, metavar="TEST", help="Must pass, in quarantine too; repeatable."),
+        click.option(
+            "--removed", multiple=True, metavar="TEST", help="Gone or skipped on purpose; repeatable. Not for agents."
+        ),
+        click.option("--log", help="Where the whole log of the run lies, for the failure record."),
+        click.option(
+            "--reruns", "most", type=click.IntRange(0), default=6, show_default=True, help="At most so many reruns."
+        ),
+        click.option("--rerun-budget", "budget_s", type=click.FloatRange(0), help="Seconds all reruns may take."),
+        click.option("--no-reruns", is_flag=True, help="Make none: the first answer is final."),
+        click.option(
+            "--timeout",
+            "timeout_s",
+            type=click.FloatRange(1),
+            default=3600,
+            show_default=True,
+            help="Seconds each run may take.",
+        ),
+        click.option(
+            "--record",
+            "record_path",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Write the failure record to this file; empty when there is none.",
+        ),
+        json_option,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@contextlib.contextmanager
+def exits_of_a_verdict(context: click.Context) -> Iterator[None]:
+    """Let no mishap look like a verdict: whatever is none ends with 2, and what is running is killed when we are."""
+
+    def terminated(*_: object) -> NoReturn:
+        raise SystemExit(_TERMINATED)
+
+    previous = signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    except KeyboardInterrupt:
+        context.exit(_INTERRUPTED)
+    except (click.ClickException, click.exceptions.Exit):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, exit code 1 would call it a verdict
+        from quarantine.client.errors import ClientError
+        from quarantine.errors import QuarantineError
+
+        if isinstance(error, ClientError | QuarantineError):
+            complain(str(error))
+        elif isinstance(error, OSError):
+            complain(f"{error.filename or 'What is read or written'} cannot be used: {error.strerror or error}.")
+        else:
+            click.echo(traceback.format_exc(), err=True)
+            complain("That is a mistake of quarantine's own, and no verdict.")
+        context.exit(_MISTAKE)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def question_of(options: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Return what is asked; raises BadParameter for an --expect that names nothing."""
+    question = {
+        "expected": _names_in(options["expect_path"]),
+        "must_pass": list(options["must_pass"]),
+        "removed": list(options["removed"]),
+        "log": options["log"],
+        "root": str(root.resolve()),
+    }
+    return {name: value for name, value in question.items() if value}
+
+
+def _names_in(path: Path | None) -> list[str] | None:
+    if path is None:
+        return None
+    names = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    if not names:
+        raise click.BadParameter(f"{click.format_filename(path)} names no test.", param_hint="--expect")
+    return names
+
+
+def patterns_of(words: Sequence[str], base: Path, root: Path) -> tuple[str, ...]:
+    """Return names and globs that are meant from a folder as patterns from the root, absolute for what lies outside."""
+    top, start = root.resolve(), base.resolve()
+    return tuple(_pattern(word, start, top) for word in words)
+
+
+def _pattern(word: str, start: Path, top: Path) -> str:
+    fixed = Path(*_before_wildcards(Path(word).parts))
+    rest = Path(word).parts[len(fixed.parts) :]
+    place = Path(os.path.normpath(start / fixed))
+    if place.is_relative_to(top):
+        return str(place.relative_to(top).joinpath(*rest))
+    return str(place.joinpath(*rest))
+
+
+def _before_wildcards(parts: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for part in parts:
+        if _GLOB & set(part):
+            break
+        found.append(part)
+    return found
+
+
+def judge(
+    context: click.Context,
+    target: "Target",
+    run: "JudgedRun",
+    question: Mapping[str, Any],
+    reports: Sequence[Path],
+    options: Mapping[str, Any],
+) -> NoReturn:
+    """Ask for the verdict, make the reruns that are wanted, show the answer, and exit by it.
+
+    When the daemon gives none it is decided here; the run is kept, and sent with the next upload.
+    """
+    from quarantine.client.errors import Refused
+    from quarantine.client.settling import Budget, settled_verdict
+    from quarantine.client.upload import flush_spool
+    from quarantine.client.wire import Unreachable
+
+    most = 0 if options["no_reruns"] else options["most"]
+    budget = Budget(most, options["budget_s"], options["timeout_s"])
+    try:
+        answer = settled_verdict(target, run, question, reports, budget=budget, told=complain).answer
+    except (Refused, Unreachable) as error:
+        if isinstance(error, Refused) and error.status in _ASKED_WRONGLY:
+            raise
+        answer = _decided_here(target, run, question, reports, error)
+    else:
+        flush_spool(target)
+    _show(answer, target, options)
+    context.exit(EXIT_CODES[answer["verdict"]])
+
+
+def _decided_here(
+    target: "Target",
+    run: "JudgedRun",
+    question: Mapping[str, Any],
+    reports: Sequence[Path],
+    error: "Refused | Unreachable",
+) -> dict[str, Any]:
+    from quarantine.cli.local_verdict import local_verdict
+    from quarantine.client.gating import GatingSet
+
+    gating = GatingSet(target.url, target.project, target.token)
+    with contextlib.redirect_stderr(io.StringIO()):  # what it would say is part of the one line below
+        answer = local_verdict(run.build_part, question, reports, gating)
+        snapshot = gating.snapshot
+    by = f"by snapshot {snapshot} of the gating set" if snapshot else "with every test gating"
+    why = str(error) if str(error).endswith(".") else f"{target.url} gives no verdict ({error})."
+    complain(f"{why} Decided here, {by}, nothing compared with the base. {_kept(target, run, reports)}")
+    return answer
+
+
+def _kept(target: "Target", run: "JudgedRun", reports: Sequence[Path]) -> str:
+    from quarantine.client.spool import Spool
+
+    spool = Spool(target)
+    try:
+        folder = spool.add(run.build_part, reports)
+    except OSError as error:
+        return f"The run could not be kept in {spool.folder}: {error.strerror}."
+    return f"The run waits in {folder} and is sent with the next upload."
+
+
+def _show(answer: Mapping[str, Any], target: "Target", options: Mapping[str, Any]) -> None:
+    """Print the answer and write the record; a terminal that takes no text changes no verdict."""
+    from quarantine.cli.verdict_text import verdict_text
+
+    try:
+        if options["as_json"]:
+            print_json(answer)
+        else:
+            say(verdict_text(answer, target.url))
+    except OSError as error:
+        drop_stdout()
+        complain(f"The verdict is {answer['verdict']}; it could not be printed: {error.strerror}.")
+    if options["record_path"] is not None:
+        record = answer.get("record")
+        text = str(record["text"]) if record else ""
+        options["record_path"].write_text(text, encoding="utf-8", errors="backslashreplace")
