@@ -10,7 +10,9 @@ A line's context says only who ran it *first*, or alone. So these are charged mo
 
 - set-up and tear-down to all tests of the same file (fixtures of wider scope, setUpClass and their like run for the
   first test only); to all tests below the folder of a conftest.py when a wide-scoped fixture of it ran, or may have run
-  where conftest.py was not measured; and to all tests when the fixture is defined anywhere else;
+  where conftest.py was not measured; and to all tests when the fixture is defined anywhere else. Where a fixture map
+  (`quarantine.client.fixture_map`) tells who uses what: to the users of what was set up or taken down there instead,
+  whatever file they lie in. A test that the map does not know pays, and is charged, as if there were none;
 - function bodies that ran outside any test (while importing, collecting, or in hooks) to every test that has the
   file's `module`;
 - a file whose module level ran though no import of anybody's explains it, to every test;
@@ -29,6 +31,7 @@ from typing import NamedTuple
 
 from quarantine.client.coverage_data import Lines, phase_of, read_lines
 from quarantine.client.errors import MapError
+from quarantine.client.fixture_map import FixtureMap, read_fixture_map
 from quarantine.client.imports import ImportGraph
 from quarantine.client.parts import BLOB, BODY, MODULE, body_lines, is_python, parse_python
 from quarantine.client.tree import LINK, Tree
@@ -44,6 +47,8 @@ a core that reports each line once, shared 1 %."""
 
 EVERYBODY = ""
 """The folder that every test lies below."""
+
+NO_FIXTURE_MAP = FixtureMap({}, {})
 
 Column = tuple[str, str]
 """(path, part)"""
@@ -76,20 +81,21 @@ def reach_of_coverage(data_file: Path, tree: Tree) -> ReachReading:
     """Return the reach of every test in a data file of coverage.py; see the module's docstring.
 
     Args:
-        data_file: recorded with dynamic contexts, on this very tree.
+        data_file: recorded with dynamic contexts, on this very tree; the fixture map in it is used when there is one.
         tree: the files the paths and lines in it refer to.
 
     Raises:
         MapError: the file is none of coverage.py's, or its map cannot be believed; the text says why.
     """
-    return reach_of_lines(read_lines(data_file), _contents(tree))
+    return reach_of_lines(read_lines(data_file), _contents(tree), read_fixture_map(data_file))
 
 
-def reach_of_lines(lines: Lines, contents: Mapping[str, bytes]) -> ReachReading:
+def reach_of_lines(lines: Lines, contents: Mapping[str, bytes], fixtures: FixtureMap | None = None) -> ReachReading:
     """Return the reach of every test, from recorded lines and the files of the tree by path; raises MapError."""
+    lines = _without_run_names(lines)
     _refuse_broken(lines)
     sources = {path: parse_python(content) for path, content in contents.items() if is_python(path)}
-    return _Charges(lines, sources, contents).reading()
+    return _Charges(lines, sources, contents, fixtures or NO_FIXTURE_MAP).reading()
 
 
 def to_json_lines(reading: ReachReading) -> Iterator[str]:
@@ -109,6 +115,20 @@ def _contents(tree: Tree) -> dict[str, bytes]:
         for entry in tree.entries
         if entry.mode != LINK
     }
+
+
+def _without_run_names(lines: Lines) -> Lines:
+    """Return lines in which what ran outside every test has no context.
+
+    A project that names its whole runs (`context = NAME`) has NAME there, and before each test's own context.
+    """
+    names = {name for context in lines for name, bar, _ in [context.partition("|")] if bar and "::" not in name}
+    found: Lines = {}
+    for context, files in lines.items():
+        own = found.setdefault("" if context in names else context, {})
+        for path, mask in files.items():
+            own[path] = own.get(path, 0) | mask
+    return found
 
 
 def _refuse_broken(lines: Lines) -> None:
@@ -146,8 +166,15 @@ def _lines_by_test(lines: Lines) -> Lines:
 class _Charges:
     """One computation: what ran, to whom it is charged, and the columns that follow."""
 
-    def __init__(self, lines: Lines, sources: Mapping[str, ast.Module | None], paths: Iterable[str]) -> None:
+    def __init__(
+        self,
+        lines: Lines,
+        sources: Mapping[str, ast.Module | None],
+        paths: Iterable[str],
+        fixture_map: FixtureMap,
+    ) -> None:
         self.paths = set(paths)
+        self.fixture_map = fixture_map
         self.sources = sources
         self.graph = ImportGraph(sources, self.paths - sources.keys())
         self.masks = {path: body_lines(module) for path, module in sources.items() if module is not None}
@@ -160,7 +187,9 @@ class _Charges:
             )
         self.outside = _Ran(set(), set())
         self.by_test: dict[str, _Ran] = {}
+        self.by_shared_context: dict[str, _Ran] = {}
         self.by_folder: dict[str, _Ran] = defaultdict(lambda: _Ran(set(), set()))
+        self.by_folder_unmapped: dict[str, _Ran] = defaultdict(lambda: _Ran(set(), set()))
         self.loaded: set[str] = set()
         self.fixtures = dict(self._wide_fixtures())
         self.homes: dict[str, str | None] = {}
@@ -177,6 +206,7 @@ class _Charges:
         return ReachReading(columns, tuple(remarks))
 
     def _gather(self, lines: Lines) -> None:
+        shared = self.fixture_map.contexts
         for context, files in lines.items():
             ran = self._ran(files)
             phase = phase_of(context)
@@ -185,9 +215,13 @@ class _Charges:
                 continue
             home = self.homes.setdefault(phase.test, self._home(phase.test))
             self.by_test.setdefault(phase.test, _Ran(set(), set())).add(ran)
+            if context in shared:
+                self.by_shared_context[context] = ran
             if phase.name != "run":
                 for folder in self._shared_with(home, files):
                     self.by_folder[folder].add(ran)
+                    if phase.test not in self.fixture_map.tests:
+                        self.by_folder_unmapped[folder].add(ran)
 
     def _ran(self, files: Mapping[str, int]) -> _Ran:
         found = {self.places[path]: mask for path, mask in files.items() if mask and path in self.places}
@@ -256,7 +290,7 @@ class _Charges:
     def _columns(self, test: str, everybody: _Ran) -> Iterator[Column]:
         home = self.homes[test]
         ran = _Ran(set(), set())
-        for part in (self.by_test[test], everybody, *self._shared(home)):
+        for part in (self.by_test[test], everybody, *self._shared(test, home)):
             ran.add(part)
         own = self._own(home)
         modules = self._closure(ran.files | own)
@@ -269,14 +303,19 @@ class _Charges:
             if path in bodies:
                 yield path, BODY
 
-    def _shared(self, home: str | None) -> Iterator[_Ran]:
-        """Yield what set-ups and tear-downs ran on behalf of the tests of a file."""
+    def _shared(self, test: str, home: str | None) -> Iterator[_Ran]:
+        """Yield what other tests' set-ups and tear-downs ran on behalf of this one."""
+        is_mapped = test in self.fixture_map.tests
+        by_folder = self.by_folder_unmapped if is_mapped else self.by_folder
+        for context in self.fixture_map.shared_contexts(test) if is_mapped else ():
+            if context in self.by_shared_context:
+                yield self.by_shared_context[context]
         places = [home or EVERYBODY]
         while places[-1]:
             places.append(places[-1].rpartition("/")[0])
         for place in places:
-            if place in self.by_folder:
-                yield self.by_folder[place]
+            if place in by_folder:
+                yield by_folder[place]
 
 
 def _is_wide_fixture(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

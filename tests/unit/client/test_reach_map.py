@@ -86,6 +86,14 @@ def test_a_body_that_ran_while_importing_belongs_to_all_importers() -> None:
     assert "rates.py" not in bodies(found[OTHER])
 
 
+def test_a_name_for_the_whole_run_is_no_test() -> None:
+    """With `context = linux` the name stands before every test's context, and alone for what ran outside them."""
+    importing = IMPORTING | {"src/shop/rates.py": [1, 3, 4]}
+    found = reach({"linux": importing, f"linux|{CART}|run": {"src/shop/cart.py": [4]}})
+    assert found.keys() == {CART}
+    assert "rates.py" in bodies(found[CART])
+
+
 def test_set_up_is_shared_by_the_tests_of_a_file() -> None:
     """What the set-up of one test ran, a wider fixture may have run for all tests of its file."""
     found = reach(
