@@ -1,1 +1,79 @@
-"""The pytest plugin. It does nothing unless it is asked with `--quarantine`."""
+"""The pytest plugin. It does nothing unless it is asked with `--quarantine` or one of its other options.
+
+This module is loaded by every pytest that finds the product installed, so it names the options and no more; the rest
+is loaded when it is asked for.
+
+Inside one session of pytest:
+
+gates      asks which tests do not gate, once, before the first test
+excuses    counts and shows failures of such tests apart
+tries      keeps what every try of every test came to
+repeats    runs failing tests again after the last one
+selection  leaves only the quarantined tests
+contexts, fixtures   record reach
+junit_file puts every try into the JUnit file
+upload     describes the build before the run, sends the report after it
+session    the process that talks to the person; worker: a worker of pytest-xdist
+"""
+
+import pytest
+
+TYPE_CHECKING = False  # type checkers read the name; importing `typing` for it would cost more than the rest
+if TYPE_CHECKING:
+    from typing import Any
+
+
+FLAGS = {
+    "--quarantine": "Failures of quarantined tests are shown apart and do not fail the session.",
+    "--quarantined-only": "Run only the quarantined tests; implies --quarantine.",
+    "--quarantine-upload": "Send the JUnit report to the daemon at the end; implies --quarantine.",
+    "--quarantine-reach": "Record which code each test reaches, and which fixtures it shares.",
+}
+TEXTS = {
+    "url": "The daemon [environment: QUARANTINE_URL].",
+    "project": "The project [environment: QUARANTINE_PROJECT].",
+}
+RERUNS = "After the last test, run each failing one up to N more times; its verdict stays, the tries are reported."
+UPLOAD_COMMAND = "The command that runs this suite, as the daemon is told it [default: as pytest was called]."
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Name the options and the settings of the configuration file."""
+    group = parser.getgroup("quarantine", "quarantined tests")
+    for flag, text in FLAGS.items():
+        group.addoption(flag, action="store_true", help=text)
+    for name, text in TEXTS.items():
+        group.addoption(f"--quarantine-{name}", metavar=name.upper(), help=text)
+        parser.addini(f"quarantine_{name}", text, default="")
+    group.addoption("--quarantine-reruns", type=int, metavar="N", help=RERUNS)
+    group.addoption("--quarantine-variant", action="append", metavar="KEY=VALUE", default=[], help="Of the build part.")
+    group.addoption("--quarantine-command", metavar="COMMAND", help=UPLOAD_COMMAND)
+    parser.addini("quarantine", FLAGS["--quarantine"], type="bool", default=False)
+    parser.addini("quarantine_upload", FLAGS["--quarantine-upload"], type="bool", default=False)
+    parser.addini("quarantine_reruns", RERUNS, default="0")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: "Any") -> None:
+    """Begin to record reach before the first file of the project is imported."""
+    if early_config.known_args_namespace.quarantine_reach:
+        from quarantine.pytest_plugin import contexts  # noqa: PLC0415 - only when asked
+
+        contexts.begin(early_config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Load and register what does the work, when it is asked for."""
+    asked = config.option
+    flags = (asked.quarantine, asked.quarantined_only, asked.quarantine_upload, asked.quarantine_reach)
+    settings = ("quarantine", "quarantine_upload")
+    if (
+        any(flags)
+        or asked.quarantine_reruns
+        or any(map(config.getini, settings))
+        or config.getini("quarantine_reruns") != "0"
+    ):
+        from quarantine.pytest_plugin import options  # noqa: PLC0415 - only when asked
+
+        options.take_part(config)

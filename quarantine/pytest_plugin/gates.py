@@ -1,0 +1,83 @@
+"""Which tests of this session do not gate: asked once, so that one snapshot decides over the whole session."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from _pytest.junitxml import mangle_test_address
+
+from quarantine.client.gating import GatingSet
+from quarantine.client.instants import monotonic_s
+from quarantine.client.snapshot import variant_hash
+from quarantine.client.target import Target
+
+__all__ = ["Gates", "ask", "junit_name"]
+
+
+class Gates(NamedTuple):
+    """What one answer says about this session's variant.
+
+    Attributes:
+        not_gating: every way to write a test that does not gate.
+        prefix: what `--junit-prefix` puts before each classname; empty for nothing.
+        snapshot: the snapshot's id; None when every test gates for want of one.
+        confirmed_s: when the daemon last confirmed it, on the monotonic clock.
+        trouble: why it is not what the daemon says now, as the end of a sentence; empty when it is.
+    """
+
+    not_gating: frozenset[str]
+    prefix: str
+    snapshot: str | None = None
+    confirmed_s: float = 0.0
+    trouble: str = ""
+
+    def excuse(self, nodeid: str) -> bool:
+        """Return whether a failure of the test does not count.
+
+        The report's own spelling is what the daemon learnt the test by; the node id is as good where nothing is put
+        before the classname.
+        """
+        if "::".join(junit_name(nodeid, self.prefix)) in self.not_gating:
+            return True
+        return not self.prefix and nodeid in self.not_gating
+
+    def told(self) -> str:
+        """Return where the answer is from, as a part of a sentence."""
+        if self.snapshot is None:
+            return self.trouble or "every test gates"
+        age = f"snapshot {self.snapshot[:12]}, {monotonic_s() - self.confirmed_s:.0f} s old"
+        return f"{age} ({self.trouble})" if self.trouble else age
+
+
+def junit_name(nodeid: str, prefix: str) -> tuple[str, str]:
+    """Return classname and name as pytest writes them into a JUnit file."""
+    *module_and_classes, name = mangle_test_address(nodeid)
+    return ".".join([prefix, *module_and_classes] if prefix else module_and_classes), name
+
+
+class _Question(GatingSet):
+    """A gating set that is asked once, and says what is wrong to us instead of to stderr."""
+
+    trouble = ""
+
+    def _say(self, key: str, sentence: str) -> None:
+        del key
+        self.trouble = f"{self.target.url}, project {self.target.project}, {sentence}"
+
+    def answer(self, variant: Mapping[str, str], prefix: str) -> Gates:
+        standing = self._current()
+        key = variant_hash(variant)
+        here = {name for name, variants in standing.by_variant.items() if key in variants}
+        return Gates(
+            standing.never | here,
+            prefix,
+            standing.snapshot.name if standing.snapshot else None,
+            monotonic_s() - self._age_s() if standing.snapshot else 0.0,
+            self.trouble,
+        )
+
+
+def ask(target: Target | None, variant: Mapping[str, str], prefix: str) -> Gates:
+    """Return what the daemon says, or the last snapshot while it is young enough; else every test gates."""
+    if target is None:
+        return Gates(frozenset(), prefix, trouble="no daemon is named (QUARANTINE_URL), so every test gates")
+    return _Question(target.url, target.project, target.token).answer(variant, prefix)

@@ -1,0 +1,75 @@
+"""Running failing tests again after the last one, in the same process.
+
+What comes of it is evidence for the daemon and changes nothing here: a test that failed in the session has failed.
+Nothing is left set up after the last test, so that each further try sets up everything anew.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from quarantine.pytest_plugin.tries import Tries, try_of
+
+__all__ = ["Repeats"]
+
+
+class Repeats:
+    """Runs the failing tests of this process again, each until it passes.
+
+    Args:
+        tries: knows which tests failed, and is told what came of it.
+        most: further tries of a test.
+    """
+
+    def __init__(self, tries: Tries, most: int) -> None:
+        self.tries = tries
+        self.most = most
+        self._reports: list[Any] | None = None
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Wait for the last test, then go on. A loop that was stopped does not come this far."""
+        result = yield
+        if not session.config.option.collectonly:
+            failing = set(self.tries.failing())
+            for item in [item for item in session.items if item.nodeid in failing and _can_run_again(item)]:
+                self._repeat(item)
+        return result
+
+    def _repeat(self, item: pytest.Item) -> None:
+        for _ in range(self.most):
+            _forget_instance(item)
+            self._reports = []
+            try:
+                item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+                made = try_of(self._reports)
+            finally:
+                self._reports = None
+            self.tries.repeats[item.nodeid].append(made)
+            if not made.is_failure:
+                return
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Run a further try without reporting it, inside whatever other plugins put around a test.
+
+        Time-outs and explained assertions are such wrappers; that another plugin runs the test instead is not wanted.
+        """
+        if self._reports is None:
+            return None
+        self._reports += runtestprotocol(item, log=False, nextitem=None)
+        return True
+
+
+def _can_run_again(item: pytest.Item) -> bool:
+    """Return whether a test leaves itself as it was: a doctest clears its own names when it has run."""
+    return not isinstance(item, pytest.DoctestItem)
+
+
+def _forget_instance(item: Any) -> None:
+    """Let pytest make another instance of the test's class: it keeps the one that a test ran on."""
+    if getattr(getattr(item, "_obj", None), "__self__", None) is not None:
+        item._obj = None  # noqa: SLF001 - pytest has no other way, and does so itself when a unittest is over
+        item.__dict__.pop("_instance", None)

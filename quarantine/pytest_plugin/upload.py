@@ -1,0 +1,117 @@
+"""The report's way to the daemon: the build is described before the first test, the report sent after the last."""
+
+import contextlib
+import io
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quarantine.client.build_part import build_part
+from quarantine.client.errors import ClientError, TreeError
+from quarantine.client.git import git
+from quarantine.client.instants import iso_instant, wall_s
+from quarantine.client.target import Target
+from quarantine.client.upload import post_reports
+from quarantine.pytest_plugin.options import Options
+
+__all__ = ["Upload"]
+
+_OURS = frozenset({"--quarantine-upload"})
+
+
+class Upload:
+    """One build's report. Nothing that goes wrong with it touches the session; it is said in `sentence`.
+
+    Args:
+        config: of the session.
+        target: the daemon and project.
+        options: what the session was asked.
+        report: the JUnit file that pytest will write.
+
+    Attributes:
+        sentence: what became of the report, as a sentence's part.
+        remarks: sentences for the person who set the run up.
+    """
+
+    def __init__(self, config: pytest.Config, target: Target, options: Options, report: Path) -> None:
+        self.target = target
+        self.report = report
+        self.sentence = "the report was not sent"
+        self.remarks: list[str] = []
+        self._part: dict[str, Any] | None = None
+        try:
+            self._part = self._described(config, options)
+        except ClientError as error:
+            self.sentence = f"the report is not sent: {error}"
+
+    def _described(self, config: pytest.Config, options: Options) -> dict[str, Any]:
+        """Return the build part of what is about to run: whatever the tests write is no part of the tree."""
+        here = config.invocation_params.dir
+        root = _top(here)
+        stated = {
+            "variant": options.variant or None,
+            "command": options.command or recorded_command(config, root),
+            "started_at": iso_instant(wall_s()),
+            "complete": False if _is_a_selection(config) else None,
+        }
+        part, self.remarks = build_part(root, options=stated, python=sys.executable, leave_out=[self.report])
+        return part
+
+    def send(self, exit_code: int) -> None:
+        """Send the report, or keep it for the next upload."""
+        if self._part is None or not self.report.is_file():
+            return
+        self._part["exit_code"] = exit_code
+        if exit_code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            self._part["complete"] = False
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            answer = post_reports(self.target, self._part, [self.report])
+        if answer.status == "sent":
+            self.sentence = f"report sent as build {self._part['build']}"
+            self.remarks += said.getvalue().splitlines()
+        else:
+            self.sentence = f"report {answer.status}: {answer.sentence.rstrip('.')}"
+
+
+def _top(folder: Path) -> Path:
+    """Return the folder of the whole checkout, because a test reads more than what lies beside it."""
+    try:
+        return Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
+    except TreeError:
+        return folder
+
+
+def recorded_command(config: pytest.Config, root: Path) -> str:
+    """Return the command as it runs again in the top folder of the checkout: it writes a report and sends none."""
+    words = [str(word) for word in config.invocation_params.args if word not in _OURS]
+    if not any(word.startswith(("--junitxml", "--junit-xml")) for word in words):
+        words.append("--junitxml=junit.xml")
+    runner = ["python", "-m", "pytest"] if Path(sys.argv[0]).name == "__main__.py" else ["pytest"]
+    here = config.invocation_params.dir
+    folder = here.resolve().relative_to(root.resolve()) if here.resolve().is_relative_to(root.resolve()) else Path()
+    change = f"cd {shlex.quote(str(folder))} && " if folder != Path() else ""
+    return f"{change}QUARANTINE_UPLOAD=off {shlex.join([*runner, *words])}"
+
+
+def _is_a_selection(config: pytest.Config) -> bool:
+    """Return whether tests were picked by name, by their last outcome or by their standing."""
+    asked = config.option
+    picked = (asked.keyword, asked.quarantined_only, getattr(asked, "lf", False), getattr(asked, "stepwise", False))
+    return any(picked) or any("::" in str(word) for word in config.args)
+
+
+def own_report() -> Path:
+    """Return the path of a report in a fresh temporary folder."""
+    return Path(tempfile.mkdtemp(prefix="quarantine-")) / "pytest.xml"
+
+
+def forget(report: Path) -> None:
+    """Remove a report of ours and its folder."""
+    shutil.rmtree(report.parent, ignore_errors=True)

@@ -1,0 +1,82 @@
+"""When the plugin takes part, what it costs where it does not, and what it refuses."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.unit.plugin.projects import Project, SmallDaemon
+
+FAILING = "def test_gates():\n    assert 0\n"
+
+
+@pytest.fixture
+def failing(project: Project, daemon: SmallDaemon) -> Project:
+    """A project whose only test fails and is quarantined."""
+    daemon.not_gating = {"test_gates::test_gates": None}
+    return project.write(test_gates=FAILING)
+
+
+@pytest.mark.parametrize("words", [(), ("-p", "no:quarantine"), ("-n", "1")], ids=" ".join)
+def test_it_is_inert_unless_asked(failing: Project, daemon: SmallDaemon, words: tuple[str, ...]) -> None:
+    """Without one of its options nothing is asked, excused or printed."""
+    ran = failing.pytest(*words)
+    assert (ran.status, daemon.questions) == (1, 0)
+    assert "quarantine: " not in ran.text
+
+
+def test_a_setting_asks_too(failing: Project, daemon: SmallDaemon) -> None:
+    """`quarantine = true` in the configuration file is as good as the option, and `-o` takes it back."""
+    (failing.root / "pytest.ini").write_text("[pytest]\nquarantine = true\n", encoding="utf-8")
+    assert failing.pytest().status == 0
+    assert failing.pytest("-o", "quarantine=false").status == 1
+    assert daemon.questions == 1
+
+
+def test_a_setting_without_a_daemon_is_no_mistake(failing: Project) -> None:
+    """Where no daemon is named, a setting in the file makes every test gate; a word on the command line insists."""
+    (failing.root / "pytest.ini").write_text("[pytest]\nquarantine = true\n", encoding="utf-8")
+    ran = failing.pytest(variables={"QUARANTINE_URL": ""})
+    assert ran.status == 1
+    assert ran.summary.endswith("no daemon is named (QUARANTINE_URL), so every test gates.")
+    insisted = failing.pytest("--quarantine", variables={"QUARANTINE_URL": ""})
+    assert insisted.status == 4
+    assert "QUARANTINE_URL is not set" in insisted.text
+
+
+def test_the_daemon_may_be_named_by_option_or_setting(failing: Project) -> None:
+    """An option wins over the environment, the environment over a setting."""
+    elsewhere = {"QUARANTINE_URL": "http://127.0.0.1:9", "QUARANTINE_PROJECT": ""}
+    ran = failing.pytest(
+        "--quarantine", "--quarantine-url", failing.url, "--quarantine-project", "shop", variables=elsewhere
+    )
+    assert ran.status == 0
+    (failing.root / "pytest.ini").write_text(f"[pytest]\nquarantine_url = {failing.url}\n", encoding="utf-8")
+    assert failing.pytest("--quarantine", variables={"QUARANTINE_URL": ""}).status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--quarantine-url", "ftp://x"), "is not the address of a daemon"),
+        (("--quarantine-reruns", "-1"), "-1 is no number of reruns"),
+        (("--quarantine-variant", "python"), "'python' is not KEY=VALUE"),
+    ],
+)
+def test_wrong_usage_is_said_before_anything_runs(failing: Project, words: tuple[str, ...], told: str) -> None:
+    """What cannot be meant ends with pytest's usage error and a sentence."""
+    ran = failing.pytest("--quarantine", *words)
+    assert ran.status == 4
+    assert told in ran.text
+
+
+def test_an_unused_plugin_loads_nothing() -> None:
+    """What every start of pytest pays is one small module: neither the client nor coverage nor anything heavier."""
+    code = "import pytest, sys; before = set(sys.modules); import quarantine.pytest_plugin\n"
+    told = subprocess.run(
+        [sys.executable, "-c", f"{code}print(*sorted(set(sys.modules) - before))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.split() == ["quarantine", "quarantine.pytest_plugin"]
