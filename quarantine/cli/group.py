@@ -8,6 +8,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "demo": ("quarantine.cli.demo", "Watch it work: a small repository, sixty builds, one flaky test."),
     "serve": ("quarantine.cli.serve", "Run the daemon."),
     "report": ("quarantine.cli.report", "Send JUnit reports of this build to the daemon."),
+    "gate": ("quarantine.cli.gate", "Exit by the verdict on a run: accept, reject, inconclusive."),
+    "run": ("quarantine.cli.run", "Run the tests and exit by the verdict on them."),
     "is-gating": ("quarantine.cli.is_gating", "Exit 0 if a test gates, 1 if it does not."),
     "list": ("quarantine.cli.listing", "List the tests that are not simply gating."),
     "explain": ("quarantine.cli.explain", "Explain one test: a sentence, then the evidence."),
