@@ -38,11 +38,13 @@ class Snapshot:
         name: the snapshot's id, which is also its ETag.
         max_age_s: seconds after the last confirmation for which it may be used; at least 0.
         refresh_s: seconds between two questions to the daemon; at least 1.
-        never: names that gate in no variant.
-        by_variant: per name, the hashes of the variants in which it does not gate.
+        never: names that are out of the gating set as a whole: asked for without a variant, they do not gate.
+        by_variant: per name, the hashes of the variants in which it does not gate. In any other it gates, for nothing
+            was seen of it there. A name of `never` that is not here, as an older daemon answers, gates in none.
+        variants: hashes of the variants that trunk has run; None when the daemon does not say.
     """
 
-    __slots__ = ("by_variant", "max_age_s", "name", "never", "refresh_s")
+    __slots__ = ("by_variant", "max_age_s", "name", "never", "refresh_s", "variants")
 
     def __init__(
         self,
@@ -52,12 +54,19 @@ class Snapshot:
         refresh_s: float,
         never: frozenset[str],
         by_variant: dict[str, frozenset[str]],
+        variants: frozenset[str] | None = None,
     ) -> None:
         self.name = name
         self.max_age_s = max_age_s
         self.refresh_s = refresh_s
         self.never = never
         self.by_variant = by_variant
+        self.variants = variants
+
+    def not_gating_in(self, variant: str) -> frozenset[str]:
+        """Return the names that do not gate in the variant of this hash."""
+        here = frozenset(name for name, variants in self.by_variant.items() if variant in variants)
+        return here | (self.never - self.by_variant.keys())
 
 
 def variant_hash(keys: Mapping[str, str]) -> str:
@@ -80,14 +89,20 @@ def read_answer(answer: Any, project: str) -> Snapshot:
     _require(answer.get("mode") in _MODES, "mode")
     names = answer.get("not_gating")
     _require(isinstance(names, dict) and all(map(_is_variants, names.values())), "not_gating")
+    exactly = answer.get("quarantined_in", {})
+    _require(isinstance(exactly, dict) and all(map(_is_list_of_text, exactly.values())), "quarantined_in")
+    known = answer.get("variants")
+    _require(known is None or _is_list_of_text(known), "variants")
     if answer["mode"] == "observe":
-        names = {}
+        names = exactly = {}
+    lists = {name: variants for name, variants in names.items() if variants is not None} | exactly
     return Snapshot(
         name=answer["snapshot"],
         max_age_s=_seconds(answer, "max_age_s", least=0.0),
         refresh_s=_seconds(answer, "refresh_s", least=1.0),
         never=frozenset(name for name, variants in names.items() if variants is None),
-        by_variant={name: frozenset(variants) for name, variants in names.items() if variants is not None},
+        by_variant={name: frozenset(variants) for name, variants in lists.items()},
+        variants=None if known is None else frozenset(known),
     )
 
 
@@ -183,7 +198,11 @@ def _seconds(record: dict[str, Any], field: str, *, least: float) -> float:
 
 
 def _is_variants(value: object) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+    return value is None or _is_list_of_text(value)
+
+
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _require(holds: object, field: str) -> None:

@@ -97,10 +97,12 @@ class Advance:
         is_head: whether the trial is a head.
         new_pairs: how many (test, variant) pairs had their first trunk trial. Other lanes number none: else an agent
             that invents tests would spend the evidence budget.
+        new_days: for how many tests it was the first trunk trial of the day in this variant.
     """
 
     is_head: Mask
     new_pairs: int
+    new_days: int = 0
 
 
 def advance(
@@ -132,12 +134,11 @@ def advance(
     history.trials[rows] += 1
     history.heads[tests[is_head]] += 1
     history.last[rows] = np.where(failed[counted], FAILED, PASSED)
-    if trunk:
-        _advance_trunk(history, rows, failed[counted], day)
-    return Advance(is_head, len(new))
+    new_days = _advance_trunk(history, rows, failed[counted], day) if trunk else 0
+    return Advance(is_head, len(new), new_days)
 
 
-def _advance_trunk(history: History, rows: Ordinals, failed: Mask, day: int) -> None:
+def _advance_trunk(history: History, rows: Ordinals, failed: Mask, day: int) -> int:
     history.trunk_trials[rows] += 1
     new_day = history.last_day[rows] != day
     history.days[rows] += new_day
@@ -145,3 +146,4 @@ def _advance_trunk(history: History, rows: Ordinals, failed: Mask, day: int) -> 
     history.clean_days[rows] = np.where(failed, 0, history.clean_days[rows] + new_day)
     history.pass_streak[rows] = np.where(failed, 0, history.pass_streak[rows] + 1)
     history.fail_streak[rows] = np.where(failed, history.fail_streak[rows] + 1, 0)
+    return int(np.count_nonzero(new_day))

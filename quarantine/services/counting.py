@@ -111,7 +111,7 @@ def advance_by(history: History, batch: Batch, counted: Mask, intake: Intake, pa
     )
     is_head = np.zeros(len(batch.tests), np.bool_)
     is_head[rows] = advanced.is_head
-    return Advance(is_head, advanced.new_pairs)
+    return Advance(is_head, advanced.new_pairs, advanced.new_days)
 
 
 def store_outcomes(intake: Intake, batch: Batch, counted: Mask) -> None:

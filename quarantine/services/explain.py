@@ -12,6 +12,7 @@ from quarantine.policy.history import History
 from quarantine.policy.transitions import gates
 from quarantine.services import assess, naming, recompute
 from quarantine.services.app import App
+from quarantine.services.gating import living
 from quarantine.store import builds, heads, histories, outcomes, projects, standings
 from quarantine.store.engine import reading
 from quarantine.store.projects import Project
@@ -50,7 +51,7 @@ def explain(app: App, slug: str, name: str, *, recomputed: bool = False) -> dict
             if recomputed:
                 told["disagreements"] = recompute.disagreements(connection, project, row, history)
             found.append(told)
-    statuses = [Status(variant["status"]) for variant in found if variant["trunk_trials"]]  # as the gate counts them
+    statuses = [Status(variant["status"]) for variant in _living(found)]  # as the gate counts them
     return {
         "project": slug,
         "mode": project.mode.value,
@@ -85,6 +86,7 @@ def _variant(
         "trunk_trials": int(history.trunk_trials[test]),
         "pass_streak": int(history.pass_streak[test]),
         "fail_streak": int(history.fail_streak[test]),
+        "last_day": int(history.last_day[test]),
         "life": row["life"],
         "entry": entry.to_json() | {"lacking": list(entry.lacking)} if entry else None,
         "exit": leave.to_json() | {"lacking": list(leave.lacking)} if leave else None,
@@ -94,6 +96,21 @@ def _variant(
         "strip": strip,
         "transitions": _transitions(connection, project, row),
     }
+
+
+def _living(variants: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the variants that trunk still runs the test in; of the others say since when it does not."""
+    days = {variant["variant_hash"]: variant.pop("last_day") for variant in variants}
+    days = {name: day for name, day in days.items() if day}
+    alive, newest = living(days), max(days.values(), default=0)
+    for variant in variants:
+        variant["expired"] = variant["variant_hash"] in days.keys() - alive
+        if variant["expired"]:
+            variant["sentence"] += (
+                f" Trunk ran it elsewhere {newest - days[variant['variant_hash']]} days after it last ran it here, so "
+                "this variant alone keeps it gating no longer."
+            )
+    return [variant for variant in variants if variant["variant_hash"] in alive]
 
 
 def _exit(

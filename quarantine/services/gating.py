@@ -18,20 +18,37 @@ from quarantine.store.engine import reading
 
 MAX_AGE_S = 24 * 3600
 REFRESH_S = 60
+VARIANT_DAYS = 30
+"""Days that trunk may leave a test out of one variant while it runs it in another; then that variant keeps the test
+gating no longer. Whoever asks for that variant is answered for it all the same."""
 
-NotGating = dict[str, list[str] | None]
-"""Spelling to the variant hashes in which the test does not gate; None for every variant it was seen in."""
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a test does not gate.
+
+    Attributes:
+        everywhere: whether it gates in no variant that trunk still runs it in: then it is out of the set as a whole.
+        variants: the hashes of the variants it is quarantined in, sorted.
+    """
+
+    everywhere: bool
+    variants: tuple[str, ...]
+
+
+Scopes = dict[str, Scope]
+"""Spelling to where the test does not gate. Whoever is not in it gates everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The gating set at one moment. Everything that is not in `not_gating` gates.
+    """The gating set at one moment. Everything that is not in `scopes` gates.
 
     Attributes:
         id: names the content; the same content has the same id.
         version: the project's counter of changes to the gating set.
+        variants: the hashes of the variants trunk has run, sorted. In any other nothing was seen, so every test gates.
         answers: what is said about one test, as JSON, by whether it gates.
-        would_have_been: what `not_gating` would be if the project enforced; the same as it when it does.
     """
 
     project: str
@@ -39,12 +56,15 @@ class Snapshot:
     version: int
     mode: Mode
     taken_at: datetime
-    not_gating: NotGating
-    would_have_been: NotGating
+    scopes: Scopes
+    variants: tuple[str, ...]
     answers: dict[bool, bytes]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the wire form, schema 1."""
+        """Return the wire form, schema 1.
+
+        `not_gating` has null for who is out everywhere, else the variants; `quarantined_in` the variants of the former.
+        """
         return {
             "schema": 1,
             "project": self.project,
@@ -53,24 +73,32 @@ class Snapshot:
             "taken_at": self.taken_at.isoformat(),
             "max_age_s": MAX_AGE_S,
             "refresh_s": REFRESH_S,
-            "not_gating": self.not_gating,
+            "not_gating": {
+                name: None if scope.everywhere else list(scope.variants) for name, scope in self.scopes.items()
+            },
+            "quarantined_in": {name: list(scope.variants) for name, scope in self.scopes.items() if scope.everywhere},
+            "variants": list(self.variants),
         }
 
     def is_gating(self, name: str, variant: str | None = None) -> bool:
-        """Return whether the test gates; without a variant it gates if it gates in any. Unknown tests gate."""
-        if name not in self.not_gating:
+        """Return whether the test gates; without a variant it gates if it gates in any. Unknown tests gate.
+
+        So does a test in a variant nobody has seen it in: there is no evidence about it there.
+        """
+        if name not in self.scopes:
             return True
-        variants = self.not_gating[name]
-        return variants is not None and (variant is None or variant not in variants)
+        scope = self.scopes[name]
+        return not scope.everywhere if variant is None else variant not in scope.variants
 
 
 def take_snapshot(app: App, slug: str) -> Snapshot:
     """Return the project's gating set now; raises NotFound."""
     with reading(app.engine) as connection:
         project = projects.by_slug(connection, slug)
-        would_have_been = _not_gating(connection, project.id)
-    not_gating = would_have_been if project.mode is Mode.ENFORCE else {}
-    content = json.dumps([project.slug, project.mode, not_gating], sort_keys=True)
+        scopes = _scopes(connection, project.id) if project.mode is Mode.ENFORCE else {}
+        variants = tuple(histories.trunk_variants(connection, project.id))
+    shown = {name: [scope.everywhere, scope.variants] for name, scope in scopes.items()}
+    content = json.dumps([project.slug, project.mode, shown, variants], sort_keys=True)
     snapshot = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return Snapshot(
         project.slug,
@@ -78,8 +106,8 @@ def take_snapshot(app: App, slug: str) -> Snapshot:
         project.gating_version,
         project.mode,
         app.clock(),
-        not_gating,
-        would_have_been,
+        scopes,
+        variants,
         {gates: _answer(gates, snapshot, project.mode) for gates in (True, False)},
     )
 
@@ -94,26 +122,35 @@ def version(app: App, slug: str) -> int | None:
         return projects.gating_version(connection, slug)
 
 
-def _not_gating(connection: Connection, project_id: int) -> NotGating:
+def _scopes(connection: Connection, project_id: int) -> Scopes:
     scopes = quarantined_in(connection, project_id)
     return _spelled(connection, project_id, scopes) if scopes else {}
 
 
-def quarantined_in(connection: Connection, project_id: int) -> dict[int, list[str] | None]:
-    """Return, by ordinal, the variants each quarantined test is quarantined in; None for all that trunk ran it in.
-
-    Only the tests with None are out of the gating set as a whole: a test gates if it gates in any variant.
-    """
+def quarantined_in(connection: Connection, project_id: int) -> dict[int, Scope]:
+    """Return, by ordinal, where each quarantined test does not gate. A test gates if it gates in any living variant."""
     quarantined: dict[int, set[str]] = defaultdict(set)
     for row in standings.with_status(connection, project_id, Status.QUARANTINED):
         quarantined[row["test"]].add(row["variant_hash"])
     if not quarantined:
         return {}
-    seen = histories.variants_on_trunk(connection, project_id, quarantined)
-    return {test: None if seen[test] <= variants else sorted(variants) for test, variants in quarantined.items()}
+    days = histories.last_trunk_days(connection, project_id, quarantined)
+    return {
+        test: Scope(living(days[test]) <= variants, tuple(sorted(variants))) for test, variants in quarantined.items()
+    }
 
 
-def _spelled(connection: Connection, project_id: int, scopes: Mapping[int, list[str] | None]) -> NotGating:
+def living(last_days: Mapping[str, int]) -> set[str]:
+    """Return the variants that trunk still runs a test in, of the last day it ran in each.
+
+    Counted back from its newest trunk day and not from today: a project that rests for a while forgets nothing, and
+    the answer is a function of what is stored.
+    """
+    newest = max(last_days.values(), default=0)
+    return {variant for variant, day in last_days.items() if day >= newest - VARIANT_DAYS}
+
+
+def _spelled(connection: Connection, project_id: int, scopes: Mapping[int, Scope]) -> Scopes:
     """Return every unambiguous spelling; one that another test of trunk shares gates unless both agree."""
     rows = roster.rows(connection, project_id, scopes)
     wanted = frozenset(spelling for row in rows.values() for spelling in spellings_of(row))
@@ -123,8 +160,8 @@ def _spelled(connection: Connection, project_id: int, scopes: Mapping[int, list[
     for test, variants in histories.variants_on_trunk(connection, project_id, sharing).items():
         for spelling in sharing[test] if variants else ():
             claims[spelling].add(test)
-    not_gating: NotGating = {id_of(rows[test]): scope for test, scope in scopes.items()}
+    spelled: Scopes = {id_of(rows[test]): scope for test, scope in scopes.items()}
     for spelling, tests in claims.items():
-        if tests <= scopes.keys() and len({repr(scopes[test]) for test in tests}) == 1:
-            not_gating[spelling] = scopes[min(tests)]
-    return not_gating
+        if tests <= scopes.keys() and len({scopes[test] for test in tests}) == 1:
+            spelled[spelling] = scopes[min(tests)]
+    return spelled

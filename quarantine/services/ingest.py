@@ -340,6 +340,6 @@ def _take_variant(
     if build.lane is Lane.TRUNK or counted.any():  # else nothing of it changed, and nobody can fill the store with it
         is_new_trunk_run = before is None and build.lane is Lane.TRUNK and not build.is_rerun
         histories.save(connection, project_id, batch.variant_hash, history, trunk_builds + is_new_trunk_run)
-    if advanced.new_pairs:
-        projects.touch_gating(connection, project_id)  # a quarantined test may gate in a variant it is new to
+    if advanced.new_pairs or advanced.new_days:  # a quarantined test may gate in a variant that it is new to, or
+        projects.touch_gating(connection, project_id)  # that it runs in again, and no longer in one it ran in last
     return advanced.new_pairs, said

@@ -155,7 +155,7 @@ def _counts(connection: Connection, project: Project, standing_now: list[dict[st
         kept = worst.get(row["test"], order[-1])
         worst[row["test"]] = min(kept, row["status"], key=order.index)
     by_status = Counter(worst.values())
-    would_gate = project.tests - sum(variants is None for variants in quarantined_in(connection, project.id).values())
+    would_gate = project.tests - sum(scope.everywhere for scope in quarantined_in(connection, project.id).values())
     return {
         "tests": project.tests,
         "gating": would_gate if project.mode is Mode.ENFORCE else project.tests,

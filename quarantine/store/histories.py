@@ -37,12 +37,24 @@ def every(connection: Connection, project_id: int) -> Iterator[tuple[str, Histor
         yield variant_hash, History.from_bytes(columns)
 
 
-def variants_on_trunk(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[int, set[str]]:
-    """Return the variants that trunk ran each test in; none for a name that only another lane knows."""
-    seen: dict[int, set[str]] = {test: set() for test in tests}
-    wanted = np.fromiter(seen, np.intp)
+def trunk_variants(connection: Connection, project_id: int) -> list[str]:
+    """Return the hashes of the variants trunk has run, sorted."""
+    query = select(HISTORY.c.variant_hash).where(HISTORY.c.project_id == project_id, HISTORY.c.trunk_builds > 0)
+    return list(connection.execute(query.order_by(HISTORY.c.variant_hash)).scalars())
+
+
+def last_trunk_days(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[int, dict[str, int]]:
+    """Return, for each test, the last day of its trunk trials in each variant that has any; days since 1970 (UTC)."""
+    found: dict[int, dict[str, int]] = {test: {} for test in tests}
+    wanted = np.fromiter(found, np.intp)
     for variant_hash, history in every(connection, project_id):
         inside = wanted[wanted < len(history)]
-        for test in inside[history.trunk_trials[inside] > 0].tolist():
-            seen[test].add(variant_hash)
-    return seen
+        ran = inside[history.trunk_trials[inside] > 0]
+        for test, day in zip(ran.tolist(), history.last_day[ran].tolist(), strict=True):
+            found[test][variant_hash] = day
+    return found
+
+
+def variants_on_trunk(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[int, set[str]]:
+    """Return the variants that trunk ran each test in; none for a name that only another lane knows."""
+    return {test: set(days) for test, days in last_trunk_days(connection, project_id, tests).items()}

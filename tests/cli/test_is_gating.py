@@ -72,6 +72,9 @@ def test_a_test_gates_in_the_variants_it_was_not_quarantined_in(enforcing: Daemo
     assert harness.ask(FLAKY, url=enforcing.url).code == 0
     assert harness.ask("--variant", "job=unit", FLAKY, url=enforcing.url).code == 1
     assert harness.ask(FLAKY, "--variant=os=win32", "--variant", "job=unit", url=enforcing.url).code == 0
+    unknown = harness.ask(FLAKY, "--variant=os=win32", url=enforcing.url)
+    assert (unknown.code, unknown.out) == (0, "gating\n")
+    assert "has seen no trunk build in variant " in unknown.err
 
 
 def test_what_follows_two_dashes_is_a_test(enforcing: Daemon, harness: Harness) -> None:

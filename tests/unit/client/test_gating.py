@@ -14,7 +14,7 @@ import pytest
 from quarantine.client import gating
 from quarantine.client.errors import ClientConfigurationError
 from quarantine.client.gating import GatingSet
-from quarantine.client.snapshot import SnapshotCache, variant_hash
+from quarantine.client.snapshot import SnapshotCache, read_answer, variant_hash
 from quarantine.client.target import Target
 from quarantine.domain.identity import variant_hash as domain_variant_hash
 from quarantine.domain.identity import variant_keys
@@ -84,6 +84,50 @@ def test_what_gates(shop: GatingSet, test: str, variant: dict[str, str] | str | 
     assert shop.is_gating(test, variant) is gates
 
 
+EXACT: dict[str, Any] = {
+    "quarantined_in": {"tests.test_a::test_flaky": [variant_hash(LINUX)]},
+    "variants": [variant_hash(LINUX), variant_hash(WINDOWS)],
+}
+
+
+@pytest.mark.parametrize(
+    ("variant", "gates"), [(None, False), (LINUX, False), (WINDOWS, True), ("0123456789abcdef", True)]
+)
+def test_where_nothing_was_seen_of_a_test_it_gates(
+    shop: GatingSet, daemon: ScriptedDaemon, *, variant: dict[str, str] | str | None, gates: bool
+) -> None:
+    """A daemon that says in which variants it was seen to flake takes it out in those only."""
+    serve(daemon, answer(**EXACT))
+    assert shop.is_gating("tests.test_a::test_flaky", variant) is gates
+    assert shop.is_gating("tests.test_a::test_windows", WINDOWS) is False
+
+
+def test_a_variant_that_trunk_never_ran_is_said_once(
+    shop: GatingSet, daemon: ScriptedDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it matters, for a quarantined test, and for a variant that is known not at all."""
+    serve(daemon, answer(**EXACT))
+    odd = {"os": "linux"}
+    shop.is_gating("tests.test_a::test_sound", odd)
+    shop.is_gating("tests.test_a::test_flaky", WINDOWS)
+    shop.is_gating("tests.test_a::test_flaky")
+    assert capsys.readouterr().err == ""
+    for _ in range(3):
+        assert shop.is_gating("tests.test_a::test_flaky", odd)
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith(f"has seen no trunk build in variant {variant_hash(odd)}, so every test gates in it.")
+
+
+def test_a_snapshot_lists_who_does_not_gate_in_a_variant() -> None:
+    """What one look-up after another would say, for a whole session at once; an older daemon's too."""
+    older, newer = read_answer(answer(), "shop"), read_answer(answer(**EXACT), "shop")
+    both = {"tests.test_a::test_flaky", "tests.test_a::test_windows"}
+    assert older.not_gating_in(variant_hash(WINDOWS)) == both
+    assert newer.not_gating_in(variant_hash(WINDOWS)) == {"tests.test_a::test_windows"}
+    assert newer.not_gating_in(variant_hash(LINUX)) == {"tests.test_a::test_flaky"}
+    assert read_answer(answer(mode="observe", **EXACT), "shop").not_gating_in(variant_hash(LINUX)) == frozenset()
+
+
 def test_observe_mode_takes_nothing_out(shop: GatingSet, daemon: ScriptedDaemon) -> None:
     """While a project only observes, every test gates whatever the list says."""
     serve(daemon, answer(mode="observe"))
@@ -142,6 +186,8 @@ TROUBLE = {
     "other schema": (200, json.dumps(answer(schema=2)).encode()),
     "no list": (200, json.dumps(answer(not_gating=["a"])).encode()),
     "odd variants": (200, json.dumps(answer(not_gating={"a": "b"})).encode()),
+    "odd exact variants": (200, json.dumps(answer(quarantined_in={"a": None})).encode()),
+    "odd known variants": (200, json.dumps(answer(variants="a")).encode()),
     "odd mode": (200, json.dumps(answer(mode="enforced")).encode()),
     "odd age": (200, json.dumps(answer(max_age_s="long")).encode()),
     "endless age": (200, json.dumps(answer(max_age_s=float("inf"))).encode()),
