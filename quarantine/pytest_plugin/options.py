@@ -19,7 +19,7 @@ class Options(NamedTuple):
     """What was asked.
 
     Attributes:
-        target: which daemon and project; None when nobody named one, which only a setting in a file excuses.
+        target: which daemon and project; None when nobody named one.
         only_quarantined: run nothing else.
         upload: send the report at the end.
         reach: record reach.
@@ -60,20 +60,21 @@ def options_of(config: pytest.Config) -> Options:
 
 
 def _target(config: pytest.Config) -> Target | None:
-    """Return the daemon that is named. Words on the command line insist on one; a setting in a file does not."""
-    asked = config.option
-    variables = dict(os.environ)
+    """Return the daemon that is named: by an option, else by the environment, else by a setting in a file.
+
+    That none is named is no mistake: a fork without secrets runs the same command.
+    """
+    words = {}
     for name in ("url", "project"):
-        text = getattr(asked, f"quarantine_{name}") or config.getini(f"quarantine_{name}")
-        if text and (getattr(asked, f"quarantine_{name}") or not variables.get(f"QUARANTINE_{name.upper()}")):
-            variables[f"QUARANTINE_{name.upper()}"] = text
-    try:
-        return Target.from_environment(variables)
-    except ClientConfigurationError as error:
-        named = variables.get("QUARANTINE_URL") and variables.get("QUARANTINE_PROJECT")
-        if named or asked.quarantine or asked.quarantined_only or asked.quarantine_upload:
-            raise pytest.UsageError(f"quarantine: {error}") from error
+        variable = f"QUARANTINE_{name.upper()}"
+        option, setting = getattr(config.option, f"quarantine_{name}"), config.getini(f"quarantine_{name}")
+        words[variable] = option or os.environ.get(variable) or setting
+    if not words["QUARANTINE_URL"].strip():
         return None
+    try:
+        return Target.from_environment({**os.environ, **words})
+    except ClientConfigurationError as error:
+        raise pytest.UsageError(f"quarantine: {error}") from error
 
 
 def _reruns(config: pytest.Config) -> int:

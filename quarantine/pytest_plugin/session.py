@@ -170,5 +170,10 @@ class Session:
             passed_again=sum(tries[-1].outcome == "passed" for tries in repeats.values()),
             repeated=len(repeats),
             gates=self.gates,
-            endings=[self.reach, self.upload.sentence if self.upload else ""],
+            endings=[self.reach, self._upload_sentence()],
         )
+
+    def _upload_sentence(self) -> str:
+        if self.upload is not None:
+            return self.upload.sentence
+        return "no report is sent" if self.options.upload else ""

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import shlex
 import shutil
 import sys
@@ -13,8 +12,8 @@ from typing import Any
 import pytest
 
 from quarantine.client.build_part import build_part
-from quarantine.client.errors import ClientError, TreeError
-from quarantine.client.git import git
+from quarantine.client.errors import ClientError
+from quarantine.client.git import top_level
 from quarantine.client.instants import iso_instant, wall_s
 from quarantine.client.target import Target
 from quarantine.client.upload import post_reports
@@ -52,11 +51,11 @@ class Upload:
 
     def _described(self, config: pytest.Config, options: Options) -> dict[str, Any]:
         """Return the build part of what is about to run: whatever the tests write is no part of the tree."""
-        here = config.invocation_params.dir
-        root = _top(here)
+        here = config.invocation_params.dir.resolve()
+        root = top_level(here) or here  # all of the checkout, because a test reads more than what lies beside it
         stated = {
             "variant": options.variant or None,
-            "command": options.command or recorded_command(config, root),
+            "command": options.command or recorded_command(config, here, root),
             "started_at": iso_instant(wall_s()),
             "complete": False if _is_a_selection(config) else None,
         }
@@ -80,23 +79,18 @@ class Upload:
             self.sentence = f"report {answer.status}: {answer.sentence.rstrip('.')}"
 
 
-def _top(folder: Path) -> Path:
-    """Return the folder of the whole checkout, because a test reads more than what lies beside it."""
-    try:
-        return Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
-    except TreeError:
-        return folder
+def recorded_command(config: pytest.Config, here: Path, root: Path) -> str:
+    """Return the command as it runs again in the top folder of the checkout: it writes a report and sends none.
 
-
-def recorded_command(config: pytest.Config, root: Path) -> str:
-    """Return the command as it runs again in the top folder of the checkout: it writes a report and sends none."""
+    A rerun that sent its own report would be taken for another run, so sending is switched off by a word that also
+    beats a setting in a file.
+    """
     words = [str(word) for word in config.invocation_params.args if word not in _OURS]
     if not any(word.startswith(("--junitxml", "--junit-xml")) for word in words):
         words.append("--junitxml=junit.xml")
     runner = ["python", "-m", "pytest"] if Path(sys.argv[0]).name == "__main__.py" else ["pytest"]
-    here = config.invocation_params.dir
-    folder = here.resolve().relative_to(root.resolve()) if here.resolve().is_relative_to(root.resolve()) else Path()
-    change = f"cd {shlex.quote(str(folder))} && " if folder != Path() else ""
+    within = here.relative_to(root) if here.is_relative_to(root) else Path()
+    change = f"cd {shlex.quote(within.as_posix())} && " if within != Path() else ""
     return f"{change}QUARANTINE_UPLOAD=off {shlex.join([*runner, *words])}"
 
 

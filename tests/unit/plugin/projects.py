@@ -123,7 +123,7 @@ class Project:
             path.write_text(text, encoding="utf-8")
         return self
 
-    def pytest(self, *words: str, variables: Mapping[str, str] | None = None) -> Ran:
+    def pytest(self, *words: str, variables: Mapping[str, str] | None = None, within: str = "") -> Ran:
         """Run pytest in it, with a JUnit file beside it, strict about warnings and without any cache."""
         report = self.home / "junit.xml"
         report.unlink(missing_ok=True)
@@ -141,7 +141,7 @@ class Project:
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-W", "error", "--junitxml", str(report)]
         done = subprocess.run(
             [*command, *words],
-            cwd=self.root,
+            cwd=self.root / within,
             env=environment | dict(variables or {}),
             capture_output=True,
             text=True,

@@ -33,15 +33,14 @@ def test_a_setting_asks_too(failing: Project, daemon: SmallDaemon) -> None:
     assert daemon.questions == 1
 
 
-def test_a_setting_without_a_daemon_is_no_mistake(failing: Project) -> None:
-    """Where no daemon is named, a setting in the file makes every test gate; a word on the command line insists."""
-    (failing.root / "pytest.ini").write_text("[pytest]\nquarantine = true\n", encoding="utf-8")
-    ran = failing.pytest(variables={"QUARANTINE_URL": ""})
+def test_no_daemon_is_no_mistake(failing: Project) -> None:
+    """A fork without secrets runs the same command: every test gates, and nothing is sent."""
+    ran = failing.pytest("--quarantine", "--quarantine-upload", variables={"QUARANTINE_URL": ""})
     assert ran.status == 1
-    assert ran.summary.endswith("no daemon is named (QUARANTINE_URL), so every test gates.")
-    insisted = failing.pytest("--quarantine", variables={"QUARANTINE_URL": ""})
-    assert insisted.status == 4
-    assert "QUARANTINE_URL is not set" in insisted.text
+    assert ran.summary.endswith("no daemon is named (QUARANTINE_URL), so every test gates; no report is sent.")
+    nameless = failing.pytest("--quarantine", variables={"QUARANTINE_PROJECT": ""})
+    assert nameless.status == 4
+    assert "QUARANTINE_PROJECT is not set" in nameless.text
 
 
 def test_the_daemon_may_be_named_by_option_or_setting(failing: Project) -> None:
