@@ -11,12 +11,13 @@ from xml.sax.saxutils import escape, quoteattr
 from quarantine.clock import FrozenClock
 from quarantine.domain.outcome import Lane
 from quarantine.junit import Document
-from quarantine.services import decisions, listing
+from quarantine.services import decisions, listing, verdicts
 from quarantine.services.access import Bearer, of_shell
 from quarantine.services.app import App
 from quarantine.services.build_part import BuildPart, parse_build_part
 from quarantine.services.explain import explain
 from quarantine.services.ingest import Receipt, ingest
+from quarantine.services.question import parse_question, parse_rerun_note
 from quarantine.store.tokens import Scope
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -105,6 +106,45 @@ class World:
         """Take in a rerun of a build's own tree."""
         rerun = {"kind": "rerun", "rerun_of": str(build), "tree": tree(build), "commit": commit(build)}
         return self.send(f"{build}-rerun-{number}", *reports, **(rerun | fields))
+
+    def ask(
+        self,
+        build: object,
+        *reports: Tries | bytes,
+        lane: Lane = Lane.AGENT,
+        change: str | None = "ticket-1",
+        said: str = "boom",
+        question: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """Ask for the verdict on a run; `fields` are those of the build part."""
+        bodies = [report if isinstance(report, bytes) else junit(report, said=said) for report in reports]
+        asked = parse_question(json.dumps({"schema": 1} | dict(question or {})).encode())
+        part = build_part(build, **({"complete": False} | fields))
+        bearer = sender(lane, change=change)
+        return verdicts.ask(self.app, self.project, bearer, part, asked, documents=documents(*bodies))[0]
+
+    def answer(
+        self,
+        verdict: Mapping[str, Any],
+        build: object,
+        *reports: Tries | bytes,
+        number: int = 1,
+        lane: Lane = Lane.AGENT,
+        change: str | None = "ticket-1",
+        said: str = "boom",
+        note: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """Send a rerun of a judged build, of its own tree unless `fields` name another, and return the verdict."""
+        bodies = [report if isinstance(report, bytes) else junit(report, said=said) for report in reports]
+        stated = {"kind": "rerun", "rerun_of": str(build), "tree": tree(build), "commit": commit(build)}
+        part = build_part(f"{build}-rerun-{number}", **(stated | {"complete": False} | fields))
+        told = parse_rerun_note(json.dumps(dict(note or {})).encode())
+        return verdicts.add_rerun(
+            self.app, self.project, sender(lane, change=change), part, told,
+            number=verdict["id"], documents=documents(*bodies),
+        )[0]  # fmt: skip
 
     def wait(self, **time: float) -> None:
         """Let time pass; the words are those of `timedelta`."""

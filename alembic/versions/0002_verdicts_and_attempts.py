@@ -21,13 +21,15 @@ def upgrade() -> None:
         sa.Column("test", sa.Integer(), nullable=False),
         sa.Column("fingerprint", sa.BigInteger(), nullable=False),
         sa.Column("environment_hash", sa.String(length=64), nullable=False),
+        sa.Column("lane", sa.String(length=16), nullable=False),
         sa.Column("failed", sa.Integer(), nullable=False),
         sa.Column("passed", sa.Integer(), nullable=False),
         sa.Column("signature", sa.String(length=40), nullable=False),
         sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("lane IN ('trunk', 'review', 'agent')", name=op.f("ck_base_result_lane")),
         sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_base_result_project_id_project")),
         sa.PrimaryKeyConstraint(
-            "project_id", "variant_hash", "test", "fingerprint", "environment_hash", name=op.f("pk_base_result")
+            "project_id", "variant_hash", "test", "fingerprint", "environment_hash", "lane", name=op.f("pk_base_result")
         ),
     )
     op.create_table(
@@ -60,7 +62,7 @@ def upgrade() -> None:
         sa.Column("base_tree", sa.String(length=64), nullable=True),
         sa.Column("environment_hash", sa.String(length=64), nullable=True),
         sa.Column("subset", sa.String(length=64), nullable=True),
-        sa.Column("question", sa.JSON(), nullable=False),
+        sa.Column("question", sa.LargeBinary(), nullable=False),
         sa.Column("changed", sa.LargeBinary(), nullable=True),
         sa.Column("outcome", sa.String(length=16), nullable=False),
         sa.Column("final", sa.Boolean(), nullable=False),
@@ -69,6 +71,7 @@ def upgrade() -> None:
         sa.Column("answer", sa.JSON(), nullable=False),
         sa.Column("plain_rejects", sa.Boolean(), nullable=False),
         sa.Column("prevented", sa.Integer(), nullable=False),
+        sa.Column("is_random", sa.Boolean(), nullable=False),
         sa.Column("runner_s", sa.Float(), nullable=False),
         sa.Column("tokens", sa.Integer(), nullable=False),
         sa.Column("cost", sa.Float(), nullable=False),

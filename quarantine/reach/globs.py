@@ -92,6 +92,10 @@ class Globs:
             return ReachedBy.ITS_TESTS
         return ReachedBy.NO_TEST if self._ignore.fullmatch(path) else ReachedBy.EVERY_TEST
 
+    def is_global(self, path: str) -> bool:
+        """Return whether every test reaches the file by what it is, whether or not a map has seen it."""
+        return self._global.fullmatch(path) is not None
+
     def of_every_test(self, columns: Iterable[Column], seen: frozenset[str]) -> list[Column]:
         """Return those columns that every test reaches, given the files that maps have seen."""
         return [

@@ -52,7 +52,7 @@ def _resolved(connection: Connection, project_id: int, names: list[str]) -> dict
             exact[spelling].append(row["ordinal"])
         if row["name"] in wanted:
             loose[row["name"]].append(row["ordinal"])
-    found = {name: tuple(sorted(set(exact.get(name) or loose.get(name, ())))) for name in names}
+    found: dict[str, Tests] = {name: tuple(sorted(set(exact[name] or loose[name]))) for name in names}
     shared = {test for tests in found.values() if len(tests) > 1 for test in tests}
     if not shared:
         return found

@@ -51,6 +51,14 @@ class ReachIndex:
         np.logical_or.at(hit, self.ordinals, touched(self.reach, columns)[self.rows])
         return self.known(tests) & ~hit
 
+    def reached_by(self, tests: Mask) -> set[Column]:
+        """Return what any of these tests reaches; `tests` has shape (tests,)."""
+        reach = self.reach
+        wanted = np.zeros(len(reach.tests), np.bool_)
+        wanted[self.rows[tests[self.ordinals]]] = True
+        hit = np.unique(reach.indices[np.repeat(wanted, np.diff(reach.indptr))])
+        return {reach.columns[place] for place in hit.tolist()}
+
     def fingerprints(self, secret: bytes, base: Hashes, changed: Iterable[ChangedPart], tests: int) -> Values:
         """Return each test's reach fingerprint, shape (tests,); 0 for tests without reach.
 

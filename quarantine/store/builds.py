@@ -161,6 +161,51 @@ def failures_of(
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
+def failures_in(connection: Connection, project_id: int, seqs: Iterable[int]) -> list[dict[str, Any]]:
+    """Return (build_seq, variant_hash, test, signature) of every failed run of these builds."""
+    c = FAILURE.c
+    query = select(c.build_seq, c.variant_hash, c.test, c.signature)
+    query = query.where(c.project_id == project_id, c.build_seq.in_(set(seqs)))
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def failure_details(
+    connection: Connection, project_id: int, variant_hash: str, tests: Sequence[int], seqs: Iterable[int]
+) -> dict[int, dict[str, Any]]:
+    """Return the failed run of each of these tests in the first of these builds that has one, with its details."""
+    found: dict[int, dict[str, Any]] = {}
+    c = FAILURE.c
+    for start in range(0, len(tests), 500):
+        which = (
+            c.project_id == project_id,
+            c.variant_hash == variant_hash,
+            c.test.in_(tests[start : start + 500]),
+            c.build_seq.in_(set(seqs)),
+        )
+        for row in connection.execute(select(FAILURE).where(*which).order_by(c.build_seq)).mappings():
+            found.setdefault(row["test"], dict(row))
+    return found
+
+
+def trunk_failures(
+    connection: Connection, project_id: int, variant_hash: str, tests: Sequence[int]
+) -> dict[int, list[datetime]]:
+    """Return when each of these tests failed a counted trial on trunk."""
+    found: dict[int, list[datetime]] = {}
+    c = FAILURE.c
+    for start in range(0, len(tests), 500):
+        which = (
+            c.project_id == project_id,
+            c.variant_hash == variant_hash,
+            c.test.in_(tests[start : start + 500]),
+            c.is_trunk.is_(True),
+            c.trial.is_not(None),
+        )
+        for test, at in connection.execute(select(c.test, c.received_at).where(*which)):
+            found.setdefault(test, []).append(at)
+    return found
+
+
 def failed_trunk_trials(
     connection: Connection, project_id: int, variant_hash: str, test: int, *, since: int = 0
 ) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, or_, select, update
 
 from quarantine.domain.report import Run
 from quarantine.store.sql import storable
@@ -148,6 +148,12 @@ def not_unique(connection: Connection, project_id: int) -> set[int]:
     """Return the ordinals of the ids that are not unique."""
     query = select(TEST.c.ordinal).where(TEST.c.project_id == project_id, TEST.c.unique_id.is_(False))
     return set(connection.execute(query).scalars())
+
+
+def not_observed_by_id(connection: Connection, project_id: int) -> set[int]:
+    """Return the ordinals of the ids that are not unique, or another case in each process."""
+    ambiguous = or_(TEST.c.unique_id.is_(False), TEST.c.stable_id.is_(False))
+    return set(connection.execute(select(TEST.c.ordinal).where(TEST.c.project_id == project_id, ambiguous)).scalars())
 
 
 def rows(connection: Connection, project_id: int, ordinals: Iterable[int]) -> dict[int, dict[str, Any]]:

@@ -455,10 +455,12 @@ class ManifestRow(SQLModel, table=True):
 class VerdictRow(SQLModel, table=True):
     """One verdict on one build: what was asked, what was answered, and what it cost. Rewritten as its reruns come in.
 
-    `key` names what was judged: the patch (or the tree), the base, the environment and the subset. `changed` holds the
-    build part's changed parts, compressed, so that what the green does not show can be said again after each rerun.
+    `key` names what was judged: the patch (or the tree), the base, the environment and the subset. `question` is JSON
+    and compressed, for it may name every test; so is `changed`, the build part's changed parts, so that what the green
+    does not show can be said again after each rerun.
     `plain_rejects` says whether a harness with neither quarantine nor reruns would have rejected the first run, and
-    `prevented` counts its failures that were excused. `runner_s` sums over the first run and every rerun.
+    `prevented` counts its failures that were excused. `is_random` says whether a test that is random under the change
+    leaves it undecided. `runner_s` sums over the first run and every rerun.
     """
 
     __tablename__ = "verdict"
@@ -482,7 +484,7 @@ class VerdictRow(SQLModel, table=True):
     base_tree: str | None = Field(default=None, max_length=64)
     environment_hash: str | None = Field(default=None, max_length=64)
     subset: str | None = Field(default=None, max_length=64)
-    question: Json = Field(sa_type=JSON)
+    question: bytes = Field(sa_type=LargeBinary)
     changed: bytes | None = Field(default=None, sa_type=LargeBinary)
     outcome: str = Field(max_length=16)
     final: bool
@@ -491,6 +493,7 @@ class VerdictRow(SQLModel, table=True):
     answer: Json = Field(sa_type=JSON)
     plain_rejects: bool
     prevented: int
+    is_random: bool
     runner_s: float
     tokens: int
     cost: float
@@ -525,17 +528,19 @@ class VerdictRunRow(SQLModel, table=True):
 class BaseResultRow(SQLModel, table=True):
     """How a test did on a base, by its reach fingerprint there: a later base that it reaches alike needs no run.
 
-    `environment_hash` is empty when nobody stated it, `signature` when it did not fail.
+    `environment_hash` is empty when nobody stated it, `signature` when it did not fail. `lane` is the least trusted one
+    of the runs it rests on: it says nothing to more trusted ones.
     """
 
     __tablename__ = "base_result"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(), _one_of("lane", "trunk", "review", "agent"))
 
     project_id: int = Field(primary_key=True)
     variant_hash: str = Field(primary_key=True, max_length=16)
     test: int = Field(primary_key=True)
     fingerprint: int = Field(primary_key=True, sa_type=BigInteger)
     environment_hash: str = Field(primary_key=True, max_length=64)
+    lane: str = Field(primary_key=True, max_length=16)
     failed: int
     passed: int
     signature: str = Field(max_length=40)

@@ -11,7 +11,7 @@ from quarantine.store.tables import BASE_RESULT, BUILD, LOOP_END, VERDICT, VERDI
 _CHUNK = 500
 _FIGURES = (
     *("number", "build_seq", "ticket", "attempt", "lane", "change", "outcome", "final", "suspect", "plain_rejects"),
-    *("prevented", "runner_s", "tokens", "cost", "asked_at", "key"),
+    *("prevented", "is_random", "runner_s", "tokens", "cost", "asked_at", "key"),
 )
 
 
@@ -76,16 +76,18 @@ def figures(connection: Connection, project_id: int, ticket: str | None) -> list
 
 
 def base_results(
-    connection: Connection, project_id: int, variant_hash: str, tests: Iterable[int], environment_hash: str
+    connection: Connection, project_id: int, variant_hash: str, tests: Iterable[int], environment_hash: str | None
 ) -> list[dict[str, Any]]:
-    """Return every cached base result of these tests in an environment that is this one or was not stated."""
-    wanted, found = list(tests), []
+    """Return every cached base result of these tests in an environment that does not contradict this one."""
+    stated = [BASE_RESULT.c.environment_hash.in_({"", environment_hash})] if environment_hash else []
+    wanted: list[int] = list(tests)
+    found: list[dict[str, Any]] = []
     for start in range(0, len(wanted), _CHUNK):
         query = select(BASE_RESULT).where(
             BASE_RESULT.c.project_id == project_id,
             BASE_RESULT.c.variant_hash == variant_hash,
             BASE_RESULT.c.test.in_(wanted[start : start + _CHUNK]),
-            BASE_RESULT.c.environment_hash.in_({"", environment_hash}),
+            *stated,
         )
         found += [dict(row) for row in connection.execute(query).mappings()]
     return found

@@ -15,10 +15,11 @@ from quarantine.services import decisions, listing, reruns
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.explain import explain
-from quarantine.services.ingest import Receipt, ingest
+from quarantine.services.ingest import ingest
 from quarantine.store.tokens import Scope
 from quarantine.web.auth import Gatekeeper
 from quarantine.web.problems import TooLarge
+from quarantine.web.receipts import receipt_json
 from quarantine.web.snapshots import Snapshots
 from quarantine.web.uploads import multipart, upload_of
 
@@ -142,26 +143,3 @@ async def _json(request: Request, key: str) -> dict[str, str]:
 def _is_text(value: Any) -> bool:
     """Return whether the value is a text that can be stored: JSON can spell halves of characters."""
     return isinstance(value, str) and not re.search("[\ud800-\udfff\0]", value)
-
-
-def receipt_json(receipt: Receipt) -> dict[str, Any]:
-    """Return the wire form of a receipt."""
-    return {
-        "build": receipt.build_seq,
-        "new": receipt.new,
-        **receipt.counts,
-        "run_events": receipt.run_events,
-        "new_tests": receipt.new_tests,
-        "transitions": list(receipt.transitions),
-        "reports": [
-            {
-                "name": reading.name,
-                "status": reading.status,
-                "code": reading.code,
-                "sentence": reading.sentence,
-                "sha256": reading.sha256,
-                "problems": [{"code": problem.code, "message": problem.message} for problem in reading.problems],
-            }
-            for reading in receipt.readings
-        ],
-    }

@@ -14,6 +14,7 @@ from quarantine.web.pages import Pages
 from quarantine.web.reach import ReachApi
 from quarantine.web.refusals import Refusals
 from quarantine.web.snapshots import Snapshots
+from quarantine.web.verdicts import VerdictApi
 
 
 def create_web(app: App, *, open_lane: Lane | None = None) -> Starlette:
@@ -27,10 +28,12 @@ def create_web(app: App, *, open_lane: Lane | None = None) -> Starlette:
     convertors.register()
     gatekeeper = Gatekeeper(app, is_open=open_lane is not None, open_lane=open_lane)
     pages = Pages(app, gatekeeper)
+    snapshots = Snapshots(app)
     api = [
-        *Api(app, gatekeeper, Snapshots(app)).routes(),
+        *Api(app, gatekeeper, snapshots).routes(),
         *ReachApi(app, gatekeeper).routes(),
         *ImpactedApi(app, gatekeeper).routes(),
+        *VerdictApi(app, gatekeeper, snapshots).routes(),
     ]
     return Starlette(
         routes=[*api, *pages.routes()],

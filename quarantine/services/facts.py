@@ -1,0 +1,348 @@
+"""The facts of a verdict, gathered: what the policy has to know about the run and about each test worth a word.
+
+Everything that grows with the tests is done in columns; only the tests that failed anywhere on the head's tree, are
+gone, are asked for by name or turned skipped become values of their own.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from quarantine.domain.build import ChangedPart
+from quarantine.domain.outcome import Lane, Mode, Status
+from quarantine.policy.criteria import Policy
+from quarantine.policy.findings import NO_TRIES, TestFacts
+from quarantine.policy.history import History
+from quarantine.policy.regressions import alarm_reruns
+from quarantine.services import base_results
+from quarantine.services.base_results import BaseResult
+from quarantine.services.names import Tests
+from quarantine.services.naming import display_of
+from quarantine.services.question import Question
+from quarantine.services.reach_index import ReachIndex
+from quarantine.services.sides import Base, Columns, Side
+from quarantine.store import builds, heads, histories, roster, standings
+from quarantine.store import outcomes as codes_of
+from quarantine.store.outcomes import Mask, Outcomes
+from quarantine.store.projects import Project
+
+_RATE_WEEKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question about one build, with everything it refers to found.
+
+    Attributes:
+        project: with the counters it has now.
+        judged: the build's row.
+        names: the tests that each name in the question stands for.
+        changed: what the change touched; None when nobody said.
+        index: the reach maps; None without any.
+        base_trees: the trees of the base, as far as anybody knows them.
+    """
+
+    connection: Connection
+    project: Project
+    policy: Policy
+    question: Question
+    judged: Mapping[str, Any]
+    names: Mapping[str, Tests]
+    changed: Sequence[ChangedPart] | None
+    index: ReachIndex | None
+    head: Side
+    base: Base
+    base_trees: Sequence[str]
+    now: datetime
+
+    @property
+    def lane(self) -> Lane:
+        """The lane that asks."""
+        return Lane(self.judged["lane"])
+
+    def tests_named(self, names: Iterable[str]) -> list[int]:
+        """Return the ordinals that these names stand for."""
+        return [test for name in names for test in self.names[name]]
+
+    def mask(self, names: Iterable[str]) -> Mask:
+        """Return which tests these names stand for, shape (tests,)."""
+        found = np.zeros(self.project.tests, np.bool_)
+        found[self.tests_named(names)] = True
+        return found
+
+    @property
+    def told_all(self) -> bool:
+        """Whether any run of the head came to its end, so that what it does not report is not there."""
+        return any(not self.head.broke_off(seq) for seq in self.head.builds)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A test worth a word: what the policy is told of it, and what tells it apart from others of its name.
+
+    Attributes:
+        test: its ordinal; None for a name that no test goes by.
+        row: its stored row.
+    """
+
+    facts: TestFacts
+    variant_hash: str
+    test: int | None = None
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class View:
+    """One variant of the judged build.
+
+    Attributes:
+        head, base: how the tests did on either tree.
+        like: how they did in the runs of the base that ran all that the judged build ran.
+        first: how they did in the judged build alone.
+        trunk: the newest complete run of trunk.
+        quarantined: which tests are in quarantine in this variant, whatever the mode.
+        gating: which tests gate here.
+    """
+
+    case: Case
+    variant_hash: str
+    head: Columns
+    base: Columns
+    like: Columns
+    first: Columns
+    history: History
+    trunk: Outcomes | None
+    quarantined: Mask
+    gating: Mask
+
+    @classmethod
+    def of(cls, case: Case, variant_hash: str) -> "View":
+        """Gather the columns of one variant."""
+        connection, project, tests = case.connection, case.project, case.project.tests
+        history, _ = histories.load(connection, project.id, variant_hash)
+        history.grow(tests)
+        quarantined = np.zeros(tests, np.bool_)
+        for row in standings.with_status(connection, project.id, Status.QUARANTINED):
+            if row["variant_hash"] == variant_hash:
+                quarantined[row["test"]] = True
+        excused = quarantined & (project.mode is Mode.ENFORCE) & ~case.mask(case.question.must_pass)
+        before = case.judged["seq"]
+        return cls(
+            case,
+            variant_hash,
+            head=case.head.columns(variant_hash, tests),
+            base=case.base.side.columns(variant_hash, tests),
+            like=case.base.side.columns(variant_hash, tests, among=case.base.comparable),
+            first=case.head.columns(variant_hash, tests, among=[before]),
+            history=history,
+            trunk=codes_of.newest_complete_on_trunk(connection, project.id, variant_hash, before=before, tests=tests),
+            quarantined=quarantined,
+            gating=~excused,
+        )
+
+    @property
+    def known(self) -> Mask:
+        """The tests that trunk has in this variant: those of its newest complete run, else all it ever ran."""
+        if self.trunk is not None:
+            return np.asarray(self.trunk.codes != codes_of.ABSENT)
+        return np.asarray(self.history.trunk_trials > 0)
+
+    @cached_property
+    def gone(self) -> Mask:
+        """Whether the base ran the test, and the head skips it, or has it not though the base ran no more than it."""
+        skipped = self.base.ran & self.head.seen & ~self.head.ran
+        return skipped | (self.like.ran & ~self.head.ran) if self.case.told_all else skipped
+
+    @property
+    def passing(self) -> Mask:
+        """The gating tests whose last try on the head passed."""
+        return np.asarray(self.gating & (self.head.straight > 0))
+
+
+def views_of(case: Case) -> list[View]:
+    """Return the variants of the judged build, the one with the most tests first."""
+    views = [View.of(case, variant) for variant in case.head.uploads]
+    return sorted(views, key=lambda view: (-int(np.count_nonzero(view.head.seen)), view.variant_hash))
+
+
+def subjects_of(case: Case, views: Sequence[View]) -> list[Subject]:
+    """Return every test worth a word, in every variant, and every name asked for that no test goes by."""
+    question = case.question
+    named = [*question.must_pass, *(question.expected or ())]
+    asked = case.mask(named)
+    seen = np.zeros_like(asked)
+    ran = np.zeros_like(asked)
+    for view in views:
+        seen |= view.head.seen
+        ran |= view.head.ran
+    must = case.mask(question.must_pass)
+    found: list[Subject] = []
+    for number, view in enumerate(views):
+        interest = (view.head.failed > 0) | view.gone | (must & view.head.seen) | (asked & view.head.seen & ~ran)
+        if number == 0:
+            interest |= asked & ~seen
+        found += _subjects(view, np.flatnonzero(interest).tolist())
+    return found + _unknown(case, named)
+
+
+def _unknown(case: Case, named: Iterable[str]) -> list[Subject]:
+    """Return the names that no test goes by: they are in no report."""
+    variant = next(iter(case.head.uploads), "")
+    on_base = False if case.base.comparable else None
+    return [
+        Subject(
+            TestFacts(
+                name=name,
+                is_present=False,
+                is_expected=True,
+                on_base=on_base,
+                must_pass=name in case.question.must_pass,
+                is_removed=name in case.question.removed,
+            ),
+            variant,
+        )
+        for name in dict.fromkeys(named)
+        if not case.names[name]
+    ]
+
+
+def _subjects(view: View, tests: list[int]) -> list[Subject]:
+    if not tests:
+        return []
+    case, question = view.case, view.case.question
+    rows = roster.rows(case.connection, case.project.id, tests)
+    stand = standings.load(case.connection, case.project.id, view.variant_hash, tests)
+    trunk = _OnTrunk.of(view, stand)
+    on_head, on_base = _signatures(view)
+    must = set(case.tests_named(question.must_pass))
+    expected = set(case.tests_named(question.expected or ()))
+    removed = set(case.tests_named(question.removed))
+    reached = _reached(case, tests)
+    found = []
+    for test in tests:
+        status = Status(stand[test]["status"]) if test in stand else Status.GATING
+        facts = TestFacts(
+            name=display_of(rows[test]),
+            head=view.head.tries(test),
+            base=view.base.tries(test),
+            is_present=bool(view.head.seen[test]),
+            is_skipped=bool(view.head.seen[test] and not view.head.ran[test]),
+            is_expected=test in expected,
+            on_base=_on_base(view, test),
+            same_signature=bool(on_head[test] & on_base[test]),
+            standing=status,
+            is_excusable=status is Status.QUARANTINED and case.project.mode is Mode.ENFORCE,
+            must_pass=test in must,
+            is_removed=test in removed,
+            rate=trunk.rate(test),
+            alarm_reruns=trunk.alarm(test) if status is Status.QUARANTINED else 1,
+            is_reached=reached.get(test),
+            passes_on_trunk=bool(view.history.pass_streak[test] > 0),
+        )
+        found.append(Subject(facts, view.variant_hash, test, rows[test]))
+    return _with_cached_base(view, found, on_head, on_base)
+
+
+def _on_base(view: View, test: int) -> bool | None:
+    if view.base.seen[test]:
+        return True
+    return False if view.case.base.comparable else None
+
+
+_Signatures = Mapping[int, set[str]]
+
+
+def _signatures(view: View) -> tuple[_Signatures, _Signatures]:
+    """Return the signatures of each test's failures on the head and on the base; failures that say nothing are none."""
+    case = view.case
+    sides: list[_Signatures] = []
+    for side in (case.head, case.base.side):
+        found: dict[int, set[str]] = defaultdict(set)
+        for row in builds.failures_in(case.connection, case.project.id, side.builds) if side.builds else ():
+            if row["variant_hash"] == view.variant_hash and row["signature"]:
+                found[row["test"]].add(row["signature"])
+        sides.append(found)
+    return sides[0], sides[1]
+
+
+def _reached(case: Case, tests: Sequence[int]) -> dict[int, bool]:
+    """Return whether the change touches what each of these tests reaches, for those that have a reach map."""
+    if case.index is None or case.changed is None:
+        return {}
+    known = case.index.known(case.project.tests)
+    untouched = case.index.untouched(case.changed, case.project.tests)
+    return {test: not untouched[test] for test in tests if known[test]}
+
+
+@dataclass(frozen=True, slots=True)
+class _OnTrunk:
+    """What is known on trunk about the tests that ever had a head there."""
+
+    view: View
+    standing: Mapping[int, Mapping[str, Any]]
+    failures: Mapping[int, Sequence[datetime]]
+
+    @classmethod
+    def of(cls, view: View, standing: Mapping[int, Mapping[str, Any]]) -> "_OnTrunk":
+        case = view.case
+        failures = builds.trunk_failures(case.connection, case.project.id, view.variant_hash, list(standing))
+        return cls(view, standing, failures)
+
+    def rate(self, test: int) -> float:
+        """Return the share of failed trials on trunk."""
+        failed = len(self.failures.get(test, ()))
+        return failed / max(failed, int(self.view.history.trunk_trials[test])) if failed else 0.0
+
+    def alarm(self, test: int) -> int:
+        """Return the failed reruns in a row that the test's flaking does not explain."""
+        case = self.view.case
+        since = case.now - timedelta(weeks=_RATE_WEEKS)
+        weekly = sum(at >= since for at in self.failures.get(test, ())) / _RATE_WEEKS
+        life = self.standing[test]["life"]
+        found = heads.of_test(case.connection, case.project.id, self.view.variant_hash, test, life)
+        refailed = sum(head.reruns_failed for head in found)
+        passed = sum(head.confirmed_at is not None for head in found)
+        return alarm_reruns(weekly, refailed, refailed + passed, case.policy)
+
+
+def _with_cached_base(view: View, subjects: list[Subject], on_head: _Signatures, on_base: _Signatures) -> list[Subject]:
+    """Complete failing tests by what is known of a base that they reach alike; keep what this base has shown."""
+    failing = [one for one in subjects if one.test is not None and one.facts.head.failed]
+    if not failing:
+        return subjects
+    case, connection, project = view.case, view.case.connection, view.case.project
+    tests = [one.test for one in failing if one.test is not None]
+    prints = base_results.fingerprints_on_base(
+        connection, project, case.index, manifest=case.judged["manifest"], trees=case.base_trees, tests=tests
+    )
+    shown = {
+        one.test: BaseResult(one.facts.base, next(iter(sorted(on_base[one.test])), ""))
+        for one in failing
+        if one.test is not None and one.facts.base.total
+    }
+    environment = case.judged["environment_hash"]
+    lanes = [upload.lane for upload in case.base.side.uploads.get(view.variant_hash, ())]
+    if shown:
+        base_results.keep(
+            connection, project.id, view.variant_hash, shown, prints,
+            environment_hash=environment, lane=max(lanes, key=list(Lane).index), now=case.now,
+        )  # fmt: skip
+    unknown = {test: prints[test] for test in tests if test not in shown and test in prints}
+    cached = base_results.cached(
+        connection, project.id, view.variant_hash, unknown, environment_hash=environment, lane=case.lane
+    )
+    return [_completed(one, cached, on_head) for one in subjects]
+
+
+def _completed(one: Subject, cached: Mapping[int, BaseResult], on_head: _Signatures) -> Subject:
+    result = cached.get(one.test) if one.test is not None and one.facts.base == NO_TRIES else None
+    if result is None or one.test is None:
+        return one
+    alike = bool(result.signature) and result.signature in on_head[one.test]
+    return replace(one, facts=replace(one.facts, base=result.tries, on_base=True, same_signature=alike))

@@ -1,0 +1,86 @@
+"""The failure record of a verdict: only what is the business of whoever wrote the patch.
+
+In it go the tests that reject and what is red beside the tests and rejects; a test that is random under the change only
+with that label. Quarantined, flaky and pre-existing failures never do.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from quarantine.domain.verdict import Effect, Finding
+from quarantine.policy.findings import Tries
+from quarantine.policy.verdict import JudgedTest, Judgement
+from quarantine.policy.wording import plural
+from quarantine.record import Event, Failed, Record, failure_record
+from quarantine.services.facts import Case, Subject
+from quarantine.store import builds
+
+_REJECTS = (Effect.REJECTS, Effect.SUSPECT)
+_LABEL = "nondeterministic under this change"
+_OF_TESTS = frozenset(finding.value for finding in Finding)
+
+
+def record_of(case: Case, judgement: Judgement, subjects: Mapping[int, Subject]) -> Record | None:
+    """Return the record; None when nothing that failed is the change's business, as far as anybody knows."""
+    failing, facts = [], []
+    for one in judgement.tests:
+        random = one.found.finding is Finding.NONDETERMINISTIC and one.found.effect is Effect.UNDECIDED
+        if one.found.effect not in _REJECTS and not random:
+            continue
+        if one.test.head.failed:
+            failing.append(one)
+        else:
+            facts.append(f"{one.test.name}: {one.found.sentence}")
+    causes = [cause for cause in judgement.causes if cause.effect in _REJECTS and cause.code not in _OF_TESTS]
+    events = list(_events(case)) if causes else []
+    facts += [cause.sentence for cause in causes]
+    if not failing and not facts and not events:
+        return None
+    return failure_record(
+        list(_failures(case, failing, subjects)),
+        events,
+        exit_code=case.judged["exit_code"],
+        root=case.question.root,
+        log=case.question.log,
+        budget_tokens=case.question.record_tokens,
+        facts=facts,
+    )
+
+
+def _events(case: Case) -> Iterable[Event]:
+    """Yield the run events of the head that the base does not have, each once."""
+    on_base = {(event["kind"], event["where"]) for several in case.base.side.events.values() for event in several}
+    told = set(on_base)
+    for several in case.head.events.values():
+        for event in several:
+            place = (event["kind"], event["where"])
+            if place not in told:
+                told.add(place)
+                yield Event(kind=place[0], where=place[1], message=event["message"], detail=event["detail"])
+
+
+def _failures(case: Case, failing: Sequence[JudgedTest], subjects: Mapping[int, Subject]) -> Iterable[Failed]:
+    by_variant: dict[str, list[int]] = {}
+    for one in failing:
+        subject = subjects[id(one.test)]
+        if subject.test is not None:
+            by_variant.setdefault(subject.variant_hash, []).append(subject.test)
+    details = {
+        variant: builds.failure_details(case.connection, case.project.id, variant, tests, case.head.builds)
+        for variant, tests in by_variant.items()
+    }
+    for one in failing:
+        subject = subjects[id(one.test)]
+        row: Mapping[str, Any] = details.get(subject.variant_hash, {}).get(subject.test or 0, {})
+        yield Failed(
+            name=one.test.name,
+            kind=row.get("kind", ""),
+            message=row.get("message", ""),
+            detail=row.get("detail", ""),
+            tries=_tried(one.test.head),
+            note=_LABEL if one.found.finding is Finding.NONDETERMINISTIC else "",
+        )
+
+
+def _tried(tries: Tries) -> str:
+    return f"{tries.failed} of {plural(tries.total, 'run')} failed"

@@ -1,0 +1,122 @@
+"""What the green does not show: changed parts that no passing gating test reached, and what was not run at all."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quarantine.domain.build import ChangedPart
+from quarantine.policy.wording import listed, plural
+from quarantine.reach.columns import BLOB, BODY, MODULE
+from quarantine.reach.globs import ReachedBy
+from quarantine.services.facts import Case, View
+from quarantine.services.reach_index import ReachIndex
+from quarantine.services.run_facts import Gating
+from quarantine.store import roster
+from quarantine.store.outcomes import Mask
+
+_NAMED = 3
+_LISTED_FILES = 200
+_SAID = {BODY: "functions", MODULE: "module-level code", BLOB: "the whole file"}
+
+
+@dataclass(frozen=True, slots=True)
+class NotShown:
+    """What was not shown.
+
+    Attributes:
+        sentences: for a person.
+        unreached: files with their changed parts that no passing gating test reached.
+        exhaustive_owed: whether a run of the whole suite on the merge result is still owed.
+    """
+
+    sentences: tuple[str, ...]
+    unreached: tuple[tuple[str, tuple[str, ...]], ...]
+    exhaustive_owed: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the wire form."""
+        return {
+            "sentences": list(self.sentences),
+            "unreached": [{"path": path, "parts": list(parts)} for path, parts in self.unreached[:_LISTED_FILES]],
+            "exhaustive_owed": self.exhaustive_owed,
+        }
+
+
+def not_shown_by(case: Case, views: Sequence[View], gating: Gating) -> NotShown:
+    """Return what the build did not show, whatever its verdict."""
+    sentences = []
+    unreached: dict[str, list[str]] = {}
+    if case.changed is None:
+        sentences.append("Nobody said what the change touched, so it is not known which of it the tests ran.")
+    elif case.index is None:
+        if case.changed:
+            sentences.append("There is no reach map, so it is not known which of the changed code the tests ran.")
+    else:
+        unreached, blind = _unreached(case.index, case.changed, _passing(case, views))
+        sentences += _told(unreached, blind)
+    if gating.ran < gating.of:
+        sentences.append(f"{gating.ran:,} of {plural(gating.of, 'gating test')} ran.")
+    sentences += _ambiguous(case, views)
+    if not case.base.side.builds:
+        sentences.append("The base has not been run, so nothing says what fails without the change as well.")
+    owed = not (case.judged["complete"] and gating.ran >= gating.of and case.told_all)
+    if owed:
+        sentences.append("A run of the whole suite on the merge result is still owed.")
+    return NotShown(tuple(sentences), tuple((path, tuple(parts)) for path, parts in unreached.items()), owed)
+
+
+def _passing(case: Case, views: Sequence[View]) -> Mask:
+    found = np.zeros(case.project.tests, np.bool_)
+    for view in views:
+        found |= view.passing
+    return found
+
+
+def _unreached(
+    index: ReachIndex, changed: Sequence[ChangedPart], passing: Mask
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the parts by file that no passing test reached, and those of the files that no map has ever seen."""
+    reached, seen = index.reached_by(passing), index.reach.paths()
+    unreached: dict[str, list[str]] = {}
+    blind: list[str] = []
+    for path, part, _ in sorted(changed, key=lambda one: one[:2]):
+        by = index.globs.reached_by(path, seen=path in seen)
+        if by is ReachedBy.ITS_TESTS and (path, part) not in reached:
+            unreached.setdefault(path, []).append(part)
+        elif by is ReachedBy.EVERY_TEST and path not in seen and not index.globs.is_global(path):
+            unreached.setdefault(path, []).append(part)
+            blind.append(path)
+    return unreached, list(dict.fromkeys(blind))
+
+
+def _told(unreached: dict[str, list[str]], blind: Sequence[str]) -> Iterable[str]:
+    named = [path for path in unreached if path not in blind]
+    for path in named[:_NAMED]:
+        parts = listed([_SAID.get(part, part) for part in unreached[path]])
+        what = f"{path}, which changed" if parts == _SAID[BLOB] else f"the changed {parts} of {path}"
+        yield f"No passing gating test reached {what}."
+    if len(named) > _NAMED:
+        yield f"The same goes for {plural(len(named) - _NAMED, 'other changed file')}."
+    if blind:
+        more = len(blind) - _NAMED
+        shown = listed([*blind[:_NAMED], plural(more, "other")] if more > 0 else list(blind))
+        them = "it" if len(blind) == 1 else "them"
+        yield f"No reach map has ever seen {shown}, so nobody knows which tests depend on {them}."
+
+
+def _ambiguous(case: Case, views: Sequence[View]) -> Iterable[str]:
+    """Say how many tests of this build were not observed by an id of their own."""
+    marked = roster.not_observed_by_id(case.connection, case.project.id)
+    if not marked:
+        return
+    ran = np.zeros(case.project.tests, np.bool_)
+    for view in views:
+        ran |= view.head.ran
+    count = sum(bool(ran[test]) for test in marked if test < len(ran))
+    if count:
+        yield (
+            f"{plural(count, 'id')} of this build {'stands' if count == 1 else 'stand'} for several tests or for "
+            "another case in each process, so a pass of one may hide a failure of the other."
+        )
