@@ -31,6 +31,7 @@ def lay_history(repository: Path, commit: str, folder: Path, *, check_out: bool)
     """
     kind = git(repository, "rev-parse", "--show-object-format").decode().strip()
     git(folder, "init", "--quiet", "--template=", "--initial-branch=main", f"--object-format={kind}")
+    (folder / ".git/info").mkdir()
     objects = git(repository, "rev-list", "--objects", "--no-object-names", f"{commit}^{{tree}}")
     git(repository, "pack-objects", "-q", str(folder / ".git/objects/pack/pack"), stdin=objects)
     for name, value in (*_SETTINGS, *conversions(repository)):
