@@ -13,7 +13,6 @@ Failures of different kinds (a test's own, its fixture's, a run event, one with 
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import groupby
 
 from quarantine.record.anatomy import Anatomy, Frame, Raised
 from quarantine.record.noise import calm, shape, tidy
@@ -73,7 +72,7 @@ class Case:
         """All frames in the repository, each once, the innermost of the root cause last."""
         return tuple(dict.fromkeys([frame for link in self.anatomy.chain for frame in link.frames]))
 
-    @property
+    @cached_property
     def exception(self) -> str:
         """The exception's type, without its package; empty when the text names none."""
         match = EXCEPTION.match(self.cause)
@@ -114,6 +113,8 @@ Group = tuple[Case, ...]
 def groups_of(cases: Sequence[Case], level: int) -> list[Group]:
     """Return the groups, run events first, then the largest; each case in order of its name."""
     ordered = sorted(cases, key=lambda case: case.order)
-    by_kin = groupby(sorted(ordered, key=lambda case: case.kin(level)), key=lambda case: case.kin(level))
-    groups = [tuple(members) for _, members in by_kin]
+    by_kin: dict[tuple[str, ...], list[Case]] = {}
+    for case in ordered:
+        by_kin.setdefault(case.kin(level), []).append(case)
+    groups = [tuple(members) for members in by_kin.values()]
     return sorted(groups, key=lambda group: (not group[0].is_event, -len(group), group[0].order))

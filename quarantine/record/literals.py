@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 
 OPERATOR = re.compile(
-    r" (?:==|!=|<=|>=|<|>|is not|is|not in|in) |; got | but was:? | to equal |\. Actual:? | instead of "
+    r" (?:==|!=|<=|>=|<|>|is not|is|not in|in) |; got | but was:? ?| to equal |\. Actual:? | instead of "
 )
 LABEL = re.compile(
     r"^\s*(?:[-+<>] ?|\+{2,3} |-{2,3} |(?:expected|actual|received|left|right|got|but was|found)\b[^\w'\"<\[{(]{0,6})",
     re.IGNORECASE,
 )
+BEFORE_LITERAL = re.compile(r"assert (?:not )?|: ?")
+LONGEST_LEAD = 200
 HINT = re.compile(r"^\s*\? [\s~^+-]*$")
 BEFORE_SHARE = 3
 NOTE_CHARS = 18
@@ -53,12 +55,17 @@ def _narrowed(line: str, partner: str, width: int) -> str:
     if operator is None:
         return head_and_end(line, width)
     left, right = line[: operator.start()], line[operator.end() :]
-    start = left.find("assert ") + len("assert ") if "assert " in left[:60] else max(left.rfind(": ", 0, 80) + 2, 0)
+    start, shared = _alignment(left, right)
     if left[start:] == right:
         return head_and_end(line, min(width, SAME_SIDES_WIDTH))
-    shared = _shared(left[start:], right)
     half = (width - len(operator[0])) // 2
     return around(left, start + shared, half) + operator[0] + around(right, shared, half)
+
+
+def _alignment(left: str, right: str) -> tuple[int, int]:
+    """Return where in `left` the text begins that is compared with `right`, and how many characters they share."""
+    starts = [0, *[match.end() for match in BEFORE_LITERAL.finditer(left[:LONGEST_LEAD])]]
+    return max([(start, _shared(left[start:], right)) for start in starts], key=lambda found: found[1])
 
 
 def _label_length(line: str) -> int:

@@ -17,7 +17,7 @@ WINDOWS_TEMPORARY = re.compile(
     r"[A-Za-z]:\\(?:[^\s'\"<>\\]{1,60}\\){0,6}Temp(?=[\\\s'\"]|$)(?:\\tmp[\w-]{6,})?", re.IGNORECASE
 )
 ADDRESS = re.compile(
-    r"\b0x[0-9a-fA-F]{9,16}\b|\b(?<=at )0x[0-9a-fA-F]+\b|(?<=[\w\]>;])@[0-9a-f]{5,16}\b|(?<= )\+0x[0-9a-f]+\b"
+    r"\b0x[0-9a-fA-F]{9,16}\b|\b(?<=at )0x[0-9a-fA-F]+\b|(?<=[\w\]>;]@)[0-9a-f]{5,16}\b|(?<= )\+0x[0-9a-f]+\b"
 )
 
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE)
@@ -41,6 +41,9 @@ NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?[0-9]+(?:[.,_][0-9]+)*(?:e[-+]?[0-9]+)?
 LONGEST_SHAPE = 400
 
 TIDY = ((TEMPORARY, "<tmp>"), (WINDOWS_TEMPORARY, "<tmp>"), (ADDRESS, "<address>"))
+TIDY_CUES = ("tmp", "/var/", "shm", "/run/", "Temp", "temp", "TEMP", "0x", "@")
+"""Without any of these in it, a text is tidy: most are."""
+
 CALM = (
     (UUID, "<uuid>"),
     (TIME, "<time>"),
@@ -56,7 +59,7 @@ def tidy(text: str, root: str = "") -> str:
     """Return `text` without `root`, temporary folders and object addresses. Lines keep their number and order."""
     if root and root in text:
         text = re.sub(rf"{BEFORE_PATH}(?:/private)?{re.escape(root)}(?:[/\\]|(?![\w.-]))", "", text)
-    return _replaced(text, TIDY)
+    return _replaced(text, TIDY) if any(cue in text for cue in TIDY_CUES) else text
 
 
 def calm(text: str, root: str = "") -> str:

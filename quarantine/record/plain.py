@@ -16,6 +16,7 @@ TERMINAL = re.compile(
     r"|(?:\ufffd|\\x1b|\\u001b|#x1B)\[(?:[0-9;]{1,32}[A-HJKSTfhlmnsu]|m)"  # the same, replaced or spelt out
     r"|\x1b[ -/]{0,8}[0-~]"
 )
+TERMINAL_CUES = ("\x1b", "\x9b", "\ufffd[", "x1b[", "x1B[", "u001b[")
 LINE_ENDS = re.compile(r"\r\n?|\x85|\u2028|\u2029")
 LEADING_TABS = re.compile(r"^[ ]*\t[ \t]*", re.MULTILINE)
 TAB_AMID_BLANKS = re.compile(r"(?<= )\t|\t(?=\s)|\t$", re.MULTILINE)
@@ -31,7 +32,9 @@ def plain(text: str) -> str:
     Terminal sequences are removed, tabs that indent or stand beside a blank become blanks and other tabs `\t`, and any
     other character that is not printable is spelt out, such as `<U+0000>` or, mistaken for a blank else, `<U+00A0>`.
     """
-    text = LINE_ENDS.sub("\n", TERMINAL.sub("", text))
+    if any(cue in text for cue in TERMINAL_CUES):
+        text = TERMINAL.sub("", text)
+    text = LINE_ENDS.sub("\n", text)
     if "\t" in text:
         text = LEADING_TABS.sub(lambda match: match[0].expandtabs(TAB), text)
         text = TAB_AMID_BLANKS.sub(" ", text).replace("\t", "\\t")

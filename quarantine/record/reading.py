@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from quarantine.record.anatomy import Anatomy, Output, Raised
-from quarantine.record.plain import plain
+from quarantine.record.plain import one_line, plain
 from quarantine.record.pytest_text import is_pytest, read_pytest
 from quarantine.record.python_text import is_python, read_python
 from quarantine.record.stacks import TELLING, read_stack
@@ -13,6 +13,8 @@ from quarantine.record.stacks import TELLING, read_stack
 SECTION = re.compile(r"^-{3,} ?Captured (?P<title>[A-Za-z ]{2,40}?) ?-{3,}$|^(?P<stream>Stdout|Stderr):$")
 PHASE = re.compile(r"^failed on (?P<phase>setup|teardown) with \"")
 EXCEPTION = re.compile(r"(?:^|[\w.\\$])(?:Error|Exception|Failure|Failed|Warning|Timeout)$")
+BLANKS = re.compile(r"\s+(?:E\s+)?")
+SAME_CHARS = 80
 SILENT = frozenset({"", "failed", "failure", "error", "none", "test failure", "test failed", "collection failure"})
 NOTHING_SAID = "(the report gives no message)"
 
@@ -27,7 +29,7 @@ def read(kind: str, message: str, detail: str) -> Anatomy:
     else:
         chain = read_stack(body)
     first, *rest = chain or (Raised(""),)
-    return Anatomy((_headed(first, plain(kind).strip(), _own_message(message), body), *rest), outputs)
+    return Anatomy((_headed(first, one_line(kind), _own_message(message), body), *rest), outputs)
 
 
 def phase(message: str) -> str:
@@ -71,9 +73,9 @@ def _once(details: Sequence[str], headline: str) -> tuple[str, ...]:
 
 def _is_within(message: str, body: Sequence[str]) -> bool:
     """Whether the message's first line stands in the body, whatever blanks and line ends became on the way."""
-    text = re.sub(r"\s+|^E\s|^>\s", "", "\n".join(body), flags=re.MULTILINE)
-    first = next((line for line in message.split("\n") if line.strip()), "")
-    return re.sub(r"\s+", "", first)[:80] in text
+    first = next((line.strip() for line in message.split("\n") if line.strip()), "")
+    text = "\n".join(body)
+    return first in text or BLANKS.sub("", first)[:SAME_CHARS] in BLANKS.sub("", text)
 
 
 def _sections(lines: Sequence[str]) -> tuple[list[str], tuple[Output, ...]]:

@@ -168,9 +168,9 @@ class _Draft:
         """Return the groups that fit, the first ones first, and their entries; the last one counts the others."""
         left_out = sum(map(len, groups))
         for number, (group, entry) in enumerate(zip(groups, entries, strict=True)):
-            rest = [] if number + 1 == len(groups) else [_not_named(len(groups) - number - 1, left_out - len(group))]
+            rest = [] if number + 1 == len(groups) else [_not_named(left_out - len(group))]
             if cost([*entry, *rest]) > room and (number or cost([*entry[:1], *rest]) > room):
-                return groups[:number], [*entries[:number], [_not_named(len(groups) - number, left_out)]]
+                return groups[:number], [*entries[:number], [_not_named(left_out)]]
             if cost([*entry, *rest]) > room:
                 return groups[:1], [[*entry[:1], *rest]]
             room -= cost(entry)
@@ -234,8 +234,8 @@ def _named(number: int, group: Group, level: int) -> str:
     return f"[{number}] {quoted_id(case.name)}{more}{f' ({labels})' if labels else ''}"
 
 
-def _not_named(groups: int, failures: int) -> str:
-    return f"[... {groups:,} more groups of {failures:,} failures left out ...]"
+def _not_named(failures: int) -> str:
+    return f"[... {failures:,} more left out ...]"
 
 
 def _allowances(stages: Sequence[Stages], room: int) -> list[list[list[int]]]:
