@@ -21,7 +21,7 @@ from quarantine.client.fixture_map import FixtureMap, united, write_fixture_map
 if TYPE_CHECKING:
     from coverage import Coverage
 
-__all__ = ["begin", "data_file", "finish", "join_files", "own_recording", "put_map", "recording_here", "switch"]
+__all__ = ["begin", "data_file", "finish", "joined", "own_recording", "put_map", "recording_here", "switch"]
 
 _OWN = pytest.StashKey["Coverage"]()
 _CONTEXTS_BROKEN_FROM = (3, 12)
@@ -96,12 +96,17 @@ def finish(recording: "Coverage") -> Path:
     return Path(str(recording.get_option("run:data_file")))
 
 
-def join_files(files: Iterable[Path]) -> Path:
-    """Make one data file of what the workers wrote, and return it."""
+def joined(files: Iterable[Path]) -> Path | None:
+    """Make one data file of what the workers wrote, and return it; None when they recorded nothing."""
+    from coverage.exceptions import CoverageException  # noqa: PLC0415 - only where reach is recorded
+
     whole = _recording("")
-    with _unwarned():
-        whole.combine([str(file) for file in files if file.is_file()])
-        whole.save()
+    try:
+        with _unwarned():
+            whole.combine([str(file) for file in files if file.is_file()], strict=True)
+            whole.save()
+    except CoverageException:
+        return None
     return Path(str(whole.get_option("run:data_file")))
 
 

@@ -9,7 +9,7 @@ record here, in the words that Surefire and Playwright use and many tools read:
 - it never passed: the first try as `failure` or `error`, a `rerunFailure` or `rerunError` for each further one.
 
 A try that was skipped says nothing and is left out, unless nothing else happened. Records of tests that were tried
-once stay as pytest wrote them.
+once stay as pytest wrote them; so do those of a test that had passed before it ran again, for that is no retry.
 """
 
 import re
@@ -45,9 +45,12 @@ def correct(file: Path, tries: Mapping[Name, Sequence[Try]], excused: Collection
         root = fromstring(file.read_bytes())  # noqa: S314 - pytest has just written it
     except ParseError as error:
         raise ValueError(f"it is not XML: {error}") from error
-    missing = set(tries)
+    retried = {
+        name: _telling(made) for name, made in tries.items() if all(one.is_failure for one in _telling(made)[:-1])
+    }
+    missing = set(retried)
     for suite in root.iter("testsuite"):
-        missing -= _correct_suite(suite, tries, excused)
+        missing -= _correct_suite(suite, retried, excused)
     text = '<?xml version="1.0" encoding="utf-8"?>' + tostring(root, encoding="unicode")
     draft = file.with_name(f".{file.name}.new")
     draft.write_text(text, encoding="utf-8")
@@ -64,16 +67,19 @@ def _correct_suite(suite: Element, tries: Mapping[Name, Sequence[Try]], excused:
     for name, cases in records.items():
         for case in cases[1:]:
             suite.remove(case)
-        _merge(cases, [one for one in tries[name] if one.outcome != "skipped"], keep_failure=name not in excused)
+        if tries[name]:
+            _merge(cases, tries[name], keep_failure=name not in excused)
     if records:
         _count(suite)
     return set(records)
 
 
+def _telling(tries: Iterable[Try]) -> list[Try]:
+    return [one for one in tries if one.outcome != "skipped"]
+
+
 def _merge(cases: Sequence[Element], tries: Sequence[Try], *, keep_failure: bool) -> None:
     """Make the first of a test's records the only one."""
-    if len(tries) < 1:
-        return
     record = cases[0]
     children = [child for case in cases for child in case]
     last = [child for child in cases[-1] if child.tag in ("failure", "error")]

@@ -1,6 +1,7 @@
 """Our part in the process that a person looks at: ask first, report last, and say in one line what it came to."""
 
 import json
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,9 @@ class Session:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Ask the daemon, and describe the build, before anything of the project has run or workers are started."""
         self.is_distributed = self.config.pluginmanager.hasplugin("dsession")
-        self.gates = ask(self.options.target, self.options.full_variant(), self.config.option.junitprefix or "")
+        self.gates = ask(
+            self.options.target, self.options.full_variant(), getattr(self.config.option, "junitprefix", None) or ""
+        )
         self._process = Process(session, self.gates, self.work, runs_tests=not self.is_distributed)
         if self.options.upload and self.options.target and not self.config.option.collectonly:
             self._prepare_upload(self.options.target)
@@ -55,16 +58,20 @@ class Session:
             self._coverage = contexts.data_file()
 
     def _prepare_upload(self, target: Any) -> None:
-        named = self.config.option.xmlpath
-        report = Path(named).expanduser().absolute() if named else upload.own_report()
-        if not named:
-            suite = self.config.getini("junit_suite_name")
-            log = LogXML(str(report), self.config.option.junitprefix, suite, family="xunit1")
+        report = self._named_report()
+        if report is None:
+            report = upload.own_report()
+            log = LogXML(str(report), self.gates.prefix, self.config.getini("junit_suite_name"), family="xunit1")
             self.config.pluginmanager.register(log)
             self._own_report = (log, report)
             log.pytest_sessionstart()
         self.upload = upload.Upload(self.config, target, self.options, report)
         self.remarks = self.upload.remarks
+
+    def _named_report(self) -> Path | None:
+        """Return the JUnit file that was asked for, where pytest will write it."""
+        named = getattr(self.config.option, "xmlpath", None)
+        return Path(os.path.expandvars(named)).expanduser().absolute() if named else None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -120,13 +127,12 @@ class Session:
         return max((one.left for one in self._findings), default=0)
 
     def _correct_report(self, process: Process) -> None:
-        named = self.config.option.xmlpath
-        report = self._own_report[1] if self._own_report else Path(named).expanduser().absolute() if named else None
+        report = self._own_report[1] if self._own_report else self._named_report()
         repeated = process.tries.repeated()
         if report is None or not report.is_file() or not repeated:
             return
-        if getattr(self.config.option, "dist", "no") == "each":
-            self.remarks.append("With --dist each, several tries of one test in one worker are not put in the report.")
+        if getattr(self.config.option, "dist", "no") == "each" or self.config.option.keepduplicates:
+            self.remarks.append("A test that was to run more than once is not told from one that was tried again.")
             return
         prefix = self.gates.prefix
         tries = {junit_name(nodeid, prefix): made for nodeid, made in repeated.items()}
@@ -145,7 +151,7 @@ class Session:
         own = [one.data for one in self._findings if one.data is not None]
         file = self._coverage
         if own:
-            file = contexts.join_files(own) if self.is_distributed else own[0]
+            file = contexts.joined(own) if self.is_distributed else own[0]
         maps = [one.fixtures for one in self._findings if one.fixtures is not None]
         appended = not own and getattr(self.config.option, "cov_append", False)
         self.reach = contexts.put_map(file, maps, is_appended=appended)

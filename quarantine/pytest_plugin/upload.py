@@ -47,7 +47,9 @@ class Upload:
         try:
             self._part = self._described(config, options)
         except ClientError as error:
-            self.sentence = f"the report is not sent: {error}"
+            self.sentence = f"the report is not sent: {str(error).rstrip('.')}"
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is no verdict on the session
+            self.sentence = f"the report is not sent: {error!r}"
 
     def _described(self, config: pytest.Config, options: Options) -> dict[str, Any]:
         """Return the build part of what is about to run: whatever the tests write is no part of the tree."""
@@ -70,8 +72,12 @@ class Upload:
         if exit_code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             self._part["complete"] = False
         said = io.StringIO()
-        with contextlib.redirect_stderr(said):
-            answer = post_reports(self.target, self._part, [self.report])
+        try:
+            with contextlib.redirect_stderr(said):
+                answer = post_reports(self.target, self._part, [self.report])
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is no verdict on the session
+            self.sentence = f"the report could not be sent: {error!r}"
+            return
         if answer.status == "sent":
             self.sentence = f"report sent as build {self._part['build']}"
             self.remarks += said.getvalue().splitlines()

@@ -210,7 +210,7 @@ def test_nothing_is_tried_again_after_a_stop(project: Project) -> None:
 
 
 def test_a_record_that_is_not_there_is_named(project: Project) -> None:
-    """A test whose name the report does not have is returned, and the rest is put right."""
+    """A test whose name the report does not have is returned, and the rest is put right; a pass is never retried."""
     report = project.home / "junit.xml"
     report.write_text(
         '<testsuites name="pytest tests"><testsuite name="pytest" tests="1"><testcase classname="a" name="b"/>'
@@ -220,6 +220,10 @@ def test_a_record_that_is_not_there_is_named(project: Project) -> None:
     tries = [Try("failed", 0.5, "m", "bad \x00 text"), Try("passed", 0.25)]
     assert correct(report, {("a", "b"): tries, ("a", "c"): tries}, {("a", "b")}) == [("a", "c")]
     assert "bad #x00 text" in report.read_text(encoding="utf-8")
+    again = [Try("passed", 0.25), Try("failed", 0.5, "m", "text")]
+    before = report.read_bytes()
+    assert correct(report, {("a", "b"): again}, set()) == []
+    assert report.read_bytes() == before
     report.write_text("<testsuites>", encoding="utf-8")
     with pytest.raises(ValueError, match="it is not XML"):
         correct(report, {}, set())
