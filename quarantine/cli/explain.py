@@ -35,8 +35,8 @@ def command(context: click.Context, where: Where, test: str, *, recompute: bool,
 
 def _lines(told: dict[str, Any]) -> list[str]:
     lines = [told["name"], f"{told['test']}   {'gating' if told['gating'] else 'not gating'} ({told['mode']})"]
-    if not told["unique"]:
-        lines.append("Several tests share this id, so it can never be quarantined.")
+    if told["barred"]:
+        lines.append(told["barred"])
     for variant in told["variants"]:
         pairs = " ".join(f"{key}={value}" for key, value in variant["variant"].items())
         lines += ["", f"In {pairs or 'the only variant'}:", f"  {variant['sentence']}"]

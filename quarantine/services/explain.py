@@ -59,6 +59,7 @@ def explain(app: App, slug: str, name: str, *, recomputed: bool = False) -> dict
         "name": naming.display_of(test),
         "raw": {"suite": test["suite"], "classname": test["classname"], "name": test["name"], "file": test["file"]},
         "unique": test["unique_id"],
+        "barred": naming.barred(test),
         "gating": any(gates(status, project.mode) for status in statuses) if statuses else True,
         "would_gate": any(gates(status, Mode.ENFORCE) for status in statuses) if statuses else True,
         "variants": found,

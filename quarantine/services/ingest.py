@@ -27,6 +27,7 @@ from quarantine.services.build_part import BuildPart, build_of
 from quarantine.services.canary import CanaryState
 from quarantine.services.confirming import TreeOutcomes, confirm_earlier
 from quarantine.services.intake import Intake
+from quarantine.services.naming import SOUND_BUILDS
 from quarantine.services.traces import traces_of
 from quarantine.store import audit, builds, histories, projects, roster
 from quarantine.store import outcomes as codes_of
@@ -219,6 +220,8 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Taken:
         (variant, runs, _ordinals(connection, project, cached, runs, build=build, seq=seq))
         for variant, runs in counting.by_variant(build, upload.runs).items()
     ]
+    if known is None and build.lane is Lane.TRUNK and not build.is_rerun:
+        _heal(connection, project, resolved)
     arrival = project.uploads + 1
     intake = Intake(app, connection, project, build, seq, arrival, len(cached), now, offer.bearer.actor)
     pairs, sentences = _take_variants(intake, resolved)
@@ -277,6 +280,19 @@ def _ordinals(
         shared = [ordinal for ordinal, run in zip(ordinals.tolist(), runs, strict=True) if not run.origin.unique]
         roster.mark_not_unique(connection, project.id, shared)
     return ordinals
+
+
+def _heal(
+    connection: Connection, project: Project, resolved: Sequence[tuple[VariantKeys, Sequence[Run], Ordinals]]
+) -> None:
+    """Note which of the ids that once stood for several tests this trunk run tells of once."""
+    marked = roster.not_unique(connection, project.id)
+    if not marked:
+        return
+    told = [(test, run) for _, runs, tests in resolved for test, run in zip(tests.tolist(), runs, strict=True)]
+    repeated = {test for test, run in told if not run.origin.unique}
+    sound = marked.intersection(test for test, _ in told) - repeated
+    roster.note_sound(connection, project.id, sorted(sound), needed=SOUND_BUILDS)
 
 
 def _refuse_invented(cached: Roster, project: Project, runs: Sequence[Run]) -> None:

@@ -13,6 +13,8 @@ from quarantine.policy.criteria import Policy
 from quarantine.store import histories, roster
 from quarantine.store.projects import Project
 
+SOUND_BUILDS = 20
+"""Trunk runs in a row that have to tell once of an id that stood for several tests, before its trials count again."""
 _SUGGESTED = 5
 _SOUGHT_CHARACTERS = 200
 """SQLite looks for no longer a text."""
@@ -71,6 +73,21 @@ def bare_names(name: str) -> list[str]:
 def _ids(rows: Sequence[dict[str, Any]]) -> str:
     shown = [f"{display_of(row)[:120]} ({id_of(row)})" for row in rows[:_SUGGESTED]]
     return ", ".join(shown) + (f" and {len(rows) - _SUGGESTED} more" if len(rows) > _SUGGESTED else "")
+
+
+def barred(row: dict[str, Any]) -> str | None:
+    """Return why a test's id keeps it from being quarantined and what ends that, as a sentence; None for a sound id."""
+    if not row["stable_id"]:
+        return (
+            "Its id was another case in each process, so its history is nobody's and it cannot be quarantined. Give "
+            "the cases names of their own."
+        )
+    if not row["unique_id"]:
+        return (
+            "Several tests shared its id in one trunk build, so its history is nobody's and it cannot be quarantined. "
+            f"It can again once {SOUND_BUILDS} trunk builds in a row have told of it once: {row['sound_builds']} have."
+        )
+    return None
 
 
 def never_reason(connection: Connection, project: Project, policy: Policy, test: int) -> str | None:

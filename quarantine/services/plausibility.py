@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from quarantine.domain.outcome import BuildKind, Lane
+from quarantine.services.naming import SOUND_BUILDS
 from quarantine.store import builds, roster
 from quarantine.store.projects import Project
 
@@ -109,6 +110,7 @@ def _colliding(connection: Connection, project: Project) -> Doubt | None:
         return None
     return Doubt(
         "ids-collide",
-        f"{shared} test ids stand for several tests each. Such an id is shown and never quarantined.",
+        f"{shared} test ids stood for several tests each. Such an id is shown, and not quarantined before "
+        f"{SOUND_BUILDS} trunk builds in a row have told of it once.",
         "Give the tests distinct names, or set `stream` where modules use the same ones.",
     )

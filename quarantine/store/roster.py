@@ -116,13 +116,24 @@ def _row(project_id: int, ordinal: int, run: Run, stream: str, build_seq: int) -
         "line": run.origin.line,
         "unique_id": True,
         "stable_id": True,
+        "sound_builds": 0,
         "first_build": build_seq,
     }
 
 
 def mark_not_unique(connection: Connection, project_id: int, ordinals: Iterable[int]) -> None:
-    """Note that several tests claimed one id; such an id can never be quarantined."""
-    _mark(connection, project_id, ordinals, unique_id=False)
+    """Note that several tests claimed one id; such an id cannot be quarantined until `note_sound` takes that back."""
+    _mark(connection, project_id, ordinals, unique_id=False, sound_builds=0)
+
+
+def note_sound(connection: Connection, project_id: int, ordinals: Iterable[int], *, needed: int) -> None:
+    """Note that one more trunk run told once of ids that are not unique; they are again after `needed` in a row."""
+    seen = list(ordinals)
+    _mark(connection, project_id, seen, sound_builds=TEST.c.sound_builds + 1)
+    for start in range(0, len(seen), _CHUNK):
+        which = (TEST.c.project_id == project_id, TEST.c.ordinal.in_(seen[start : start + _CHUNK]))
+        mended = update(TEST).where(*which, TEST.c.sound_builds >= needed)
+        connection.execute(mended.values(unique_id=True, sound_builds=0))
 
 
 def mark_unstable(connection: Connection, project_id: int, ordinals: Iterable[int]) -> None:
@@ -130,7 +141,7 @@ def mark_unstable(connection: Connection, project_id: int, ordinals: Iterable[in
     _mark(connection, project_id, ordinals, stable_id=False)
 
 
-def _mark(connection: Connection, project_id: int, ordinals: Iterable[int], **found: bool) -> None:
+def _mark(connection: Connection, project_id: int, ordinals: Iterable[int], **found: Any) -> None:
     wanted = list(ordinals)
     for start in range(0, len(wanted), _CHUNK):
         which = (TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))

@@ -95,6 +95,7 @@ class Test(SQLModel, table=True):
     """A test ever seen, by its dense ordinal. Append-only but for what was found out about its id.
 
     `unique_id` is False when several tests claimed it, `stable_id` when it was another case in each process.
+    `sound_builds` counts the trunk runs in a row, since the former was last seen, that told of it once.
     """
 
     __tablename__ = "test"
@@ -116,6 +117,7 @@ class Test(SQLModel, table=True):
     line: int | None = None
     unique_id: bool = True
     stable_id: bool = True
+    sound_builds: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     first_build: int
 
 

@@ -110,3 +110,14 @@ def test_ids_that_are_not_unique_are_marked(connection: Connection, project: Pro
     marked = set(range(0, 1_200, 2))
     roster.mark_not_unique(connection, project.id, marked)
     assert roster.not_unique(connection, project.id) == marked
+
+
+def test_ids_that_are_told_of_once_often_enough_are_unique_again(connection: Connection, project: Project) -> None:
+    """In a row: a mark begins the count anew, and only those that were told of are counted."""
+    Roster().resolve(connection, project.id, runs("t0", "t1", "t2"), stream="", build_seq=1)
+    roster.mark_not_unique(connection, project.id, [0, 1])
+    roster.note_sound(connection, project.id, [0, 1], needed=2)
+    roster.mark_not_unique(connection, project.id, [1])
+    roster.note_sound(connection, project.id, [0, 1], needed=2)
+    assert roster.not_unique(connection, project.id) == {1}
+    assert [row["sound_builds"] for row in roster.every(connection, project.id)] == [0, 1, 0]
