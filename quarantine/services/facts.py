@@ -46,6 +46,7 @@ class Case:
         changed: what the change touched; None when nobody said.
         index: the reach maps; None without any.
         base_trees: the trees of the base, as far as anybody knows them.
+        base_reruns: the runs of the base that were made for this verdict.
     """
 
     connection: Connection
@@ -59,6 +60,7 @@ class Case:
     head: Side
     base: Base
     base_trees: Sequence[str]
+    base_reruns: frozenset[int]
     now: datetime
 
     @property
@@ -246,7 +248,7 @@ def _subjects(view: View, tests: list[int]) -> list[Subject]:
             passes_on_trunk=bool(view.history.pass_streak[test] > 0),
         )
         found.append(Subject(facts, view.variant_hash, test, rows[test]))
-    return _with_cached_base(view, found, on_head, on_base)
+    return _struck_now(view, _with_cached_base(view, found, on_head, on_base))
 
 
 def _on_base(view: View, test: int) -> bool | None:
@@ -338,6 +340,35 @@ def _with_cached_base(view: View, subjects: list[Subject], on_head: _Signatures,
         connection, project.id, view.variant_hash, unknown, environment_hash=environment, lane=case.lane
     )
     return [_completed(one, cached, on_head) for one in subjects]
+
+
+def _struck_now(view: View, subjects: list[Subject]) -> list[Subject]:
+    """Let the base's runs of now speak alone where many tests fail in them as on the head, though trunk passes them.
+
+    What trunk saw on the base before says nothing of an environment that is sick now. Of a few tests it does: there the
+    base is taken for flaky, and the head has to pass.
+    """
+    case = view.case
+    now = case.base.side.columns(view.variant_hash, case.project.tests, among=case.base_reruns)
+    struck = {
+        one.test
+        for one in subjects
+        if one.test is not None
+        and one.facts.passes_on_trunk
+        and one.facts.same_signature
+        and one.facts.head.failed
+        and not one.facts.head.passed
+        and now.failed[one.test]
+        and not now.passed[one.test]
+    }
+    if len(struck) < case.policy.storm_tests:
+        return subjects
+    return [
+        replace(one, facts=replace(one.facts, base=now.tries(one.test)))
+        if one.test is not None and one.test in struck
+        else one
+        for one in subjects
+    ]
 
 
 def _completed(one: Subject, cached: Mapping[int, BaseResult], on_head: _Signatures) -> Subject:

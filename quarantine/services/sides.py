@@ -188,9 +188,19 @@ class Base:
 
 
 def base_of(
-    connection: Connection, project_id: int, judged: Mapping[str, Any], trees: Iterable[str], tests: int
+    connection: Connection,
+    project_id: int,
+    judged: Mapping[str, Any],
+    *,
+    trees: Iterable[str],
+    reruns: frozenset[int],
+    tests: int,
 ) -> Base:
-    """Return the runs of these trees that say what the judged build would do without the change."""
+    """Return the runs of these trees that say what the judged build would do without the change.
+
+    `reruns` are those that were made for this very verdict, so in the judged build's own command. Of others an equal
+    command says that they ran the same, provided that it was recorded.
+    """
     variants = codes_of.variants_of_build(connection, project_id, judged["seq"])
     lane = Lane(judged["lane"])
     found = {
@@ -212,7 +222,12 @@ def base_of(
     comparable = frozenset(
         seq
         for seq, row in side.builds.items()
-        if not side.broke_off(seq) and (row["setting"] == judged["setting"] or (judged["complete"] and row["complete"]))
+        if not side.broke_off(seq)
+        and (
+            seq in reruns
+            or (judged["command"] and row["setting"] == judged["setting"])
+            or (judged["complete"] and row["complete"])
+        )
     )
     return Base(side, comparable, elsewhere=bool(rows) and not agreeing)
 

@@ -277,8 +277,8 @@ def _decided(app: App, taken: Taken, number: int) -> dict[str, Any]:
     """Judge a verdict from what is stored now, store what it came to, and return the answer."""
     connection, project = taken.connection, taken.project
     row = verdicts.get(connection, project.id, number) or {}
-    case = _case(app, taken, row)
     runs = verdicts.runs_of(connection, project.id, number)
+    case = _case(app, taken, row, frozenset(run["build_seq"] for run in runs if run["side"] == _BASE))
     views = views_of(case)
     gating = gating_of(case, views)
     subjects = {id(one.facts): one for one in subjects_of(case, views)}
@@ -320,7 +320,7 @@ def _decided(app: App, taken: Taken, number: int) -> dict[str, Any]:
     return answer
 
 
-def _case(app: App, taken: Taken, row: Mapping[str, Any]) -> Case:
+def _case(app: App, taken: Taken, row: Mapping[str, Any], base_reruns: frozenset[int]) -> Case:
     connection, project = taken.connection, taken.project
     question = Question.from_json(_unpacked(row["question"]))
     judged = builds.get(connection, project.id, [row["build_seq"]])[row["build_seq"]]
@@ -336,8 +336,9 @@ def _case(app: App, taken: Taken, row: Mapping[str, Any]) -> Case:
         changed=_changed(row["changed"]),
         index=app.reach.of(connection, project, project.tests),
         head=head_of(connection, project.id, judged, project.tests),
-        base=base_of(connection, project.id, judged, trees, project.tests),
+        base=base_of(connection, project.id, judged, trees=trees, reruns=base_reruns, tests=project.tests),
         base_trees=trees,
+        base_reruns=base_reruns,
         now=taken.now,
     )
 
