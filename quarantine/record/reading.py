@@ -8,14 +8,27 @@ from quarantine.record.anatomy import Anatomy, Output, Raised
 from quarantine.record.plain import one_line, plain
 from quarantine.record.pytest_text import is_pytest, read_pytest
 from quarantine.record.python_text import is_python, read_python
-from quarantine.record.stacks import TELLING, read_stack
+from quarantine.record.stacks import HEADLINE, read_stack
 
 SECTION = re.compile(r"^-{3,} ?Captured (?P<title>[A-Za-z ]{2,40}?) ?-{3,}$|^(?P<stream>Stdout|Stderr):$")
 PHASE = re.compile(r"^failed on (?P<phase>setup|teardown) with \"")
 EXCEPTION = re.compile(r"(?:^|[\w.\\$])(?:Error|Exception|Failure|Failed|Warning|Timeout)$")
 BLANKS = re.compile(r"\s+(?:E\s+)?")
 SAME_CHARS = 80
-SILENT = frozenset({"", "failed", "failure", "error", "none", "test failure", "test failed", "collection failure"})
+SILENT = frozenset(
+    {
+        "",
+        "failed",
+        "failure",
+        "error",
+        "none",
+        "test failure",
+        "test failed",
+        "collection failure",
+        "build error",
+        "runtime error",
+    }
+)
 NOTHING_SAID = "(the report gives no message)"
 
 
@@ -49,7 +62,7 @@ def _headed(first: Raised, kind: str, message: str, body: Sequence[str]) -> Rais
     if first.headline.lower().rstrip(".!:") in SILENT:
         head = lines.pop(0) if lines else first.headline or message.partition("\n")[0] or kind or NOTHING_SAID
         first = first._replace(headline=head.strip())
-    elif lines and TELLING.search(lines[0]) and not TELLING.search(first.headline):
+    elif lines and HEADLINE.search(lines[0]) and not HEADLINE.search(first.headline):
         first = first._replace(headline=lines.pop(0).strip(), details=(first.headline, *first.details))
     if EXCEPTION.search(kind) and re.split(r"[.\\$]", kind)[-1] not in first.headline:
         first = first._replace(headline=f"{kind}: {first.headline}")

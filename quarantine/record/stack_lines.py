@@ -12,7 +12,7 @@ JVM_FILE = r"[\w$.-]+\.(?:java|kt|kts|scala|groovy|clj)"
 ARROW = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
 
 JAVA = re.compile(
-    r"^\s*(?:at )?(?:[\w.@-]+/)*(?P<owner>(?:[\w$]+\.)*[\w$]+)\.(?P<function>[^().]{1,200})"
+    r"^\s*(?:at )?(?:[\w.@-]*/)*(?P<owner>(?:[\w$]+\.)*[\w$]+)\.(?P<function>[^().]{1,200})"
     rf"\((?P<path>{JVM_FILE})(?::(?P<line>[0-9]+))?\)$"
 )
 DOTNET = re.compile(r"^\s*(?:at|in|bei|à) (?P<function>.{1,400}?\)) in (?P<path>.{1,400}):line (?P<line>[0-9]+)$")
@@ -53,7 +53,8 @@ NO_PLACE = re.compile(
 NOTHING = re.compile(
     r"^\s*(?:=== (?:RUN|PAUSE|CONT|NAME)\b.*|--- FAIL: .*\([0-9.]+s\)|note: .*RUST_BACKTRACE.*|stack backtrace:"
     r"|goroutine [0-9]+ \[.*"
-    r"|-+>? ?End of .*(?:stack trace|location).*|exit status [0-9]+|at|FAIL\\t.*|stack ?trace:?|[-=_*─⎯~ ]{8,})\s*$",
+    r"|-+>? ?End of .*(?:stack trace|location).*|exit status [0-9]+|at|FAIL\\t.*"
+    r"|stack ?trace:?|error trace:.*|[-=_*─⎯~ ]{8,})\s*$",
     re.IGNORECASE,
 )
 """A line that tells a reader nothing."""

@@ -16,6 +16,14 @@ TELLING = re.compile(
     r"error|exception|fail|assert|expect|panic|actual|received|should|must|undefined|not |cannot|unable|timed? ?out",
     re.IGNORECASE,
 )
+"""A line that speaks of what went wrong."""
+
+HEADLINE = re.compile(
+    r"error|exception|fail|assert|panic|cannot|unable|timed? ?out|\bexpected\b.+\b(?:but|to|got|found|not)\b",
+    re.IGNORECASE,
+)
+"""A line that may say it for all the others; what only labels one side of a comparison may not."""
+
 HEADLINE_WITHIN = 4
 LABEL = re.compile(
     r"^\W*(?:failed|failure|error|message|assertion failed|test suite failed to run)\W*$|:$", re.IGNORECASE
@@ -74,7 +82,8 @@ class _Scan:
             self._said = []
         self._frames.append(_frame(match, self._function))
         self._function = ""
-        self._said += [match.groupdict().get("said") or ""]
+        said = match.groupdict().get("said") or ""
+        self._said.append("" if said == "Failure" else said)  # GoogleTest's word for any
         return True
 
     def _close(self) -> None:
@@ -103,7 +112,7 @@ def _headed(said: Sequence[str], frames: tuple[Frame, ...]) -> Raised:
     """Return what was raised, headed by the first telling line; a bare label is joined with what follows it."""
     lines = _squeezed(said)
     filled = [index for index, line in enumerate(lines) if line.strip()]
-    telling = [index for index in filled[:HEADLINE_WITHIN] if TELLING.search(lines[index])]
+    telling = [index for index in filled[:HEADLINE_WITHIN] if HEADLINE.search(lines[index])]
     at = (telling or filled or [0])[0]
     after = [index for index in filled if index > at]
     if after and LABEL.search(lines[at].strip()):
