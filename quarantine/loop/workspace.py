@@ -29,7 +29,7 @@ from quarantine.client.worktrees import alone
 from quarantine.loop import claims
 from quarantine.loop.clean_state import CleanState, Difference
 from quarantine.loop.errors import BadPatch, WorkspaceError
-from quarantine.loop.history import lay_history, settings
+from quarantine.loop.history import conversions, lay_history, settings
 from quarantine.loop.patch import SEND, Patch
 from quarantine.loop.protected import Protected
 from quarantine.loop.removal import remove
@@ -69,6 +69,7 @@ class Workspace:
         self._base = base
         self._held = held
         self._applied = False
+        self._line_ends = [word for name, value in conversions(repository) for word in ("-c", f"{name}={value}")]
         self._trash = _trash(held.folder)
         kept = held.folder / "kept"
         kept.mkdir()
@@ -177,7 +178,7 @@ class Workspace:
             self._refuse(path)
         self._applied = True
         try:
-            git(self.path, f"--git-dir={os.devnull}", *_APPLY, stdin=patch.text)
+            git(self.path, *_OUTSIDE, *self._line_ends, *_APPLY, stdin=patch.text)
         except TreeError as error:
             self.roll_back()
             said = error.message.partition(f"{self.path}: ")[2].replace("error: ", "")[:_SAID_CHARACTERS].strip()
@@ -249,6 +250,8 @@ class Workspace:
         return sorted({*in_the_way, *added, *lost})
 
 
+_OUTSIDE = (f"--git-dir={os.devnull}", "--work-tree=.", "-c", "core.bare=false")
+"""Makes git work in a folder without reading a repository's settings, but with the attributes that lie there."""
 _APPLY = ("apply", "--whitespace=nowarn", "-p1", "-")
 _WHOLE = "The clone must have all files of the base: nothing is fetched here."
 
