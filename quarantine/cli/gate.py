@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from quarantine.cli.judging import exits_of_a_verdict, judge, on_verdict, patterns_of, question_of
+from quarantine.cli.judging import as_a_run, exits_of_a_verdict, judge, on_verdict, patterns_of, question_of
 from quarantine.cli.options import complain
 from quarantine.cli.remote import on_daemon, target_of
-from quarantine.cli.tested import Found, found_reports, on_build, part_of, root_of
+from quarantine.cli.tested import Found, found_reports, on_judged_build, part_of, root_of
 
 
 class Named(NamedTuple):
@@ -56,7 +56,7 @@ def _instant(_context: click.Context, parameter: click.Parameter, word: str | No
     metavar="INSTANT",
     help="When the run began, in seconds since 1970 or ISO 8601: what is older is no report of it.",
 )
-@on_build
+@on_judged_build
 @on_verdict
 @on_daemon
 @click.pass_context
@@ -89,9 +89,10 @@ def _judge(context: click.Context, target: Any, named: Named, options: dict[str,
     root = root_of(options["root"]).path
     left_out = [*named.found.files, *map(Path, named.found.missing), *options["leave_out"]]
     tree = read_tree(root, leave_out=left_out)
-    part, remarks, _ = part_of(options, named.found, tree)
+    part, remarks, _ = part_of({**options, "rerun_of": None}, named.found, tree)
     for remark in remarks:
         complain(remark)
+    part = as_a_run(part)
     run = JudgedRun(
         root=root.resolve(),
         tree=tree,

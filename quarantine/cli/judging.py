@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quarantine.client.target import Target
     from quarantine.client.wire import Unreachable
 
-__all__ = ["EXIT_CODES", "exits_of_a_verdict", "judge", "on_verdict", "patterns_of", "question_of"]
+__all__ = ["EXIT_CODES", "as_a_run", "exits_of_a_verdict", "judge", "on_verdict", "patterns_of", "question_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -98,6 +98,14 @@ def exits_of_a_verdict(context: click.Context) -> Iterator[None]:
         context.exit(_MISTAKE)
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def as_a_run(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the build part as one that a verdict can be asked on, whichever attempt of its job it is.
+
+    A later attempt is a rerun by its number all the same: it confirms, and makes no trial.
+    """
+    return {**{name: value for name, value in part.items() if name != "rerun_of"}, "kind": "run"}
 
 
 def question_of(options: Mapping[str, Any], root: Path) -> dict[str, Any]:

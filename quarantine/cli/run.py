@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quarantine.cli.judging import exits_of_a_verdict, judge, on_verdict, patterns_of, question_of
+from quarantine.cli.judging import as_a_run, exits_of_a_verdict, judge, on_verdict, patterns_of, question_of
 from quarantine.cli.options import complain
 from quarantine.cli.remote import on_daemon, target_of
 from quarantine.cli.tested import Found, Root, on_build_to_come, part_of, root_of
@@ -103,7 +103,7 @@ def _to_be_judged(root: Path, patterns: tuple[str, ...], options: dict[str, Any]
     part, remarks, _ = part_of(options, Found((), ()), tree)
     for remark in remarks:
         complain(remark)
-    return JudgedRun(top, tree, part, part["command"], patterns, left_out, options["python"])
+    return JudgedRun(top, tree, as_a_run(part), part["command"], patterns, left_out, options["python"])
 
 
 def _executed(run: "JudgedRun", options: dict[str, Any]) -> "Execution":

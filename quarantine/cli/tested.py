@@ -85,20 +85,29 @@ _WHICH_BUILD: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+_HOW_IT_WAS_RUN: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--command",
+        "command_line",
+        help="The command that ran, so that it can be run again: from the folder we are in, or from a --root.",
+    ),
+    click.option("--exit-code", type=int, help="The runner's exit code. With it no report need be there."),
+)
+_RERUN_OF: Callable[[Any], Any] = click.option(
+    "--rerun-of", help="This build repeats that one: it confirms, and makes no trial."
+)
+
+
 def on_build(function: F) -> F:
-    """Give a verb the options that say which build was run, and how; `part_of` reads them."""
-    options = (
-        *_WHICH_BUILD[:_BEFORE_THE_RUN],
-        click.option(
-            "--command",
-            "command_line",
-            help="The command that ran, so that it can be run again: from the folder we are in, or from a --root.",
-        ),
-        click.option("--exit-code", type=int, help="The runner's exit code. With it no report need be there."),
-        click.option("--rerun-of", help="This build repeats that one: it confirms, and makes no trial."),
-        *_WHICH_BUILD[_BEFORE_THE_RUN:],
-    )
-    return _with_options(function, options)
+    """Give a verb the options that say which build or rerun was run, and how; `part_of` reads them."""
+    which, rest = _WHICH_BUILD[:_BEFORE_THE_RUN], _WHICH_BUILD[_BEFORE_THE_RUN:]
+    return _with_options(function, (*which, *_HOW_IT_WAS_RUN, _RERUN_OF, *rest))
+
+
+def on_judged_build(function: F) -> F:
+    """Give a verb the options that say which build was run, and how; it is none that repeats another."""
+    which, rest = _WHICH_BUILD[:_BEFORE_THE_RUN], _WHICH_BUILD[_BEFORE_THE_RUN:]
+    return _with_options(function, (*which, *_HOW_IT_WAS_RUN, *rest))
 
 
 def on_build_to_come(function: F) -> F:

@@ -144,6 +144,8 @@ def _on_base(run: JudgedRun, scratch: Path, timeout_s: float) -> Outcome:
         if not folder.is_dir():
             return _left_out(f"The base commit {commit[:12]} has no folder {prefix}.")
         tree = read_tree(folder, leave_out=_moved(run.leave_out, run.root, folder)).hash
+        if tree == run.tree.hash:
+            return _left_out("The base is the very tree that was tested: name what to compare with by --base.")
         environment = code.environment(worktree, suite_environment(run.python))
         patterns = [_moved_pattern(pattern, run.root) for pattern in run.patterns]
         ran = execute(run.command, folder, patterns, environment=environment, timeout_s=timeout_s)

@@ -89,7 +89,11 @@ def _with_reruns(target: Target, run: JudgedRun, verdict: Verdict, budget: Budge
             which = f"Rerun {made} of at most {budget.most}, on the {place}" if outcome.made else f"None on the {place}"
             told(f"{which}: {outcome.sentence}")
             if outcome.made:
-                verdict = _sent(target, verdict, outcome)
+                try:
+                    verdict = _sent(target, verdict, outcome)
+                except Refused as error:
+                    told(f"It is not taken: {error}")
+                    impossible.add(place)
         if not outcome.made or (place == "base" and not outcome.reports):
             impossible.add(place)
         last = place

@@ -225,7 +225,7 @@ def test_a_suite_below_the_repositorys_top_is_run_there_on_the_base(bench: Bench
     """The worktree is entered at the same folder."""
     run = bench.run()
     root = run.root / "sub"
-    (root / "out.xml").touch()
+    bench.repository.write({"sub/till.py": "T = 2\n", "sub/out.xml": ""})
     part = {**run.build_part, "tree": read_tree(root, leave_out=[root / "out.xml"]).hash}
     below = JudgedRun(root, read_tree(root, leave_out=[root / "out.xml"]), part, "cp till.py out.xml", ("out.xml",), ())
     bench.settle(below, answer("inconclusive", base=1), answer())
@@ -255,3 +255,20 @@ def test_a_base_without_reports_is_not_run_again(bench: Bench) -> None:
     wanted = answer("inconclusive", head=1, base=1)
     bench.settle(run, wanted, wanted, wanted, answer("reject"), budget=Budget(most=2))
     assert [one.reports for one in bench.judge.reruns] == [{}, {"out.xml": b"PRICE = 2\n"}]
+
+
+def test_a_rerun_that_is_refused_is_given_up(bench: Bench) -> None:
+    """Its place is; the other goes on."""
+    wanted = answer("inconclusive", head=1, base=1)
+    verdict = bench.settle(bench.run(), wanted, 422, answer("inconclusive", base=1), answer("reject"))
+    assert (verdict.verdict, places(bench)) == ("reject", [BASE, HEAD])
+    assert bench.told[1] == "It is not taken: That is refused. Do better."
+
+
+def test_a_base_that_is_the_tree_itself_is_no_base(bench: Bench) -> None:
+    """There is nothing to compare with then, as on trunk when nobody names another base."""
+    run = bench.run()
+    run = run._replace(build_part={**run.build_part, "base_commit": bench.repository.head})
+    bench.settle(run, answer("inconclusive", base=1), answer("reject"))
+    assert "The base is the very tree that was tested" in bench.told[0]
+    assert bench.runs == 0
