@@ -33,6 +33,8 @@ class Waiting:
         is_confirmed: whether a pass of the tree is known; then nothing more is wanted.
         proves_broken: whether the broken rule waits for it: its reruns fall due at once, up to `broken_reruns`.
         nearness: p-value over limit of the test's nearest window if this head were confirmed; infinite when unknown.
+        counts: whether this head would be among the counted onsets if it were confirmed.
+        completes: whether the entry rule would then be met, by a window that it is part of.
     """
 
     test: str
@@ -45,6 +47,8 @@ class Waiting:
     is_confirmed: bool = False
     proves_broken: bool = False
     nearness: float = math.inf
+    counts: bool = True
+    completes: bool = False
 
     def due_at(self, policy: Policy) -> datetime | None:
         """Return when its next rerun falls due; None when it is confirmed or its schedule is exhausted."""
@@ -59,7 +63,7 @@ class Waiting:
     @property
     def value(self) -> tuple[bool, int, float, datetime]:
         """Sorts the most valuable first: what may decide now, then trunk, then the nearest to an entry, then age."""
-        may_decide = self.nearness <= 1 or self.proves_broken
+        may_decide = self.completes or self.proves_broken
         return (not may_decide, _LANE_ORDER[self.lane], self.nearness, self.failed_at)
 
 
@@ -126,8 +130,10 @@ def _why(group: list[Waiting], policy: Policy) -> str:
         purpose = (
             f"rerun {best.reruns + 1} of {policy.broken_reruns}, if it fails too, shows that it is broken, not flaky"
         )
-    elif best.nearness <= 1:
+    elif best.completes:
         purpose = "a pass would complete the evidence for quarantine"
+    elif not best.counts:
+        purpose = "a pass would confirm its failure, which would not count beside the onsets there are so far"
     else:
         purpose = f"a pass would make its failure an onset (rerun {best.reruns + 1} of {len(policy.rerun_hours)})"
     return f"{named} {verb} for this tree: {purpose}."

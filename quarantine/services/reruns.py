@@ -13,6 +13,7 @@ from quarantine.domain.outcome import Lane, Status
 from quarantine.policy.criteria import Policy
 from quarantine.policy.entry import assess_entry
 from quarantine.policy.history import History
+from quarantine.policy.onsets import counted_onsets
 from quarantine.policy.reruns import Waiting, WantedRerun, wanted_reruns
 from quarantine.services import naming
 from quarantine.services.app import App
@@ -75,9 +76,11 @@ class _Gathered:
                     commit=row["commit"] or "",
                     failed_at=row["arrived_at"],
                     reruns=row["reruns_failed"],
-                    nearness=math.inf
-                    if (row["variant_hash"], row["test"]) in quarantined
-                    else self._nearness(row, columns[row["variant_hash"]]),
+                    **(
+                        {}
+                        if (row["variant_hash"], row["test"]) in quarantined
+                        else self._outlook(row, columns[row["variant_hash"]])
+                    ),
                 )
             )
 
@@ -85,15 +88,24 @@ class _Gathered:
         rows = standings.with_status(self.connection, self.project.id, *statuses)
         return {(row["variant_hash"], row["test"]) for row in rows}
 
-    def _nearness(self, row: Mapping[str, Any], history: History) -> float:
-        """Return p-value over limit of the test's nearest window if this head were confirmed."""
+    def _outlook(self, row: Mapping[str, Any], history: History) -> dict[str, Any]:
+        """Return what this head would be worth to the entry rule if it were confirmed; see `Waiting`.
+
+        It is asked of the rule itself: a head of another lane than trunk may not count, and never completes a window.
+        """
         test = row["test"]
         alpha = alpha_of(self.project, self.policy, history, row)
         if alpha is None:
-            return math.inf
+            return {}
         found = heads.of_test(self.connection, self.project.id, row["variant_hash"], test, row["life"])
         supposed = [replace(head, confirmed_at=self.now) if head.number == row["number"] else head for head in found]
-        return assess_entry(supposed, int(history.trials[test]), alpha, self.policy).nearness
+        assessed = assess_entry(supposed, int(history.trials[test]), alpha, self.policy)
+        counts = any(onset.number == row["number"] for onset in counted_onsets(supposed, self.policy))
+        return {
+            "counts": counts,
+            "nearness": assessed.nearness if counts else math.inf,
+            "completes": assessed.is_met and any(onset.number == row["number"] for onset in assessed.onsets),
+        }
 
     def add_broken_candidates(self) -> None:
         """Add the first failed trunk trials of every test that fails on trunk again and again."""

@@ -53,9 +53,9 @@ def test_the_most_valuable_come_first() -> None:
         replace(HEAD, test="young", tree="4", failed_at=NOON + timedelta(seconds=1), nearness=9.0),
         replace(HEAD, test="old", tree="3", nearness=9.0),
         replace(HEAD, test="near", tree="2", nearness=2.0),
-        replace(HEAD, test="completes", tree="1", nearness=0.5),
+        replace(HEAD, test="completes", tree="1", nearness=0.5, completes=True),
         replace(HEAD, test="broken", tree="0", proves_broken=True),
-        replace(HEAD, test="decides", tree="7", lane=Lane.AGENT, nearness=0.1),
+        replace(HEAD, test="decides", tree="7", lane=Lane.AGENT, nearness=0.1, completes=True),
     ]
     wanted = wanted_reruns(waiting, NOON + timedelta(hours=1), 0, POLICY)
     assert [one.tests[0] for one in wanted] == [
@@ -83,7 +83,7 @@ def test_one_rerun_serves_all_tests_of_a_tree_and_variant() -> None:
     """The command is rerun whole: one for each tree and variant, with every test that waits for it."""
     waiting = [
         replace(HEAD, test="b", commit=""),
-        replace(HEAD, test="a", nearness=0.5, commit=""),
+        replace(HEAD, test="a", nearness=0.5, completes=True, commit=""),
         replace(HEAD, test="c"),
         replace(HEAD, test="a", variant="w"),
     ]
