@@ -1,0 +1,176 @@
+"""Who may say what about a verdict: lies in the question, reruns of other trees, other people's tokens."""
+
+from typing import Any
+
+import pytest
+
+from quarantine.domain.outcome import Lane
+from quarantine.errors import BadInput, Conflict, NotAllowed, NotFound, QuarantineError
+from quarantine.services import attempts, verdicts
+from quarantine.services.question import parse_loop_end
+from quarantine.store import audit, projects
+from quarantine.store.engine import reading
+from tests.scenarios.asking import BASE, ask, causes, findings, settle, suite, suite_without
+from tests.world import World, commit, sender, tree
+
+on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For what does not depend on how things are stored."""
+
+
+@pytest.fixture
+def based(world: World) -> World:
+    """Return a project whose trunk ran the base, and every test passed."""
+    world.send(BASE, suite())
+    return world
+
+
+def builds(world: World) -> int:
+    """Return how many builds are stored."""
+    return len(world.summary()["latest_builds"])
+
+
+@on_one_database
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ({"removed": ["t1"]}, "removed-by-agent"),
+        ({"base_tree": tree("head")}, "no-change"),
+        ({"canary": {"name": "t1"}}, "canary-known"),
+    ],
+    ids=["removed by an agent", "compared with itself", "a test as the canary"],
+)
+def test_a_question_that_would_excuse_something_is_refused(based: World, question: dict[str, Any], code: str) -> None:
+    """Nothing of it is stored, the run neither."""
+    with pytest.raises(BadInput) as refused:
+        ask(based, "head", suite_without("t1"), question=question)
+    assert refused.value.code == code
+    assert builds(based) == 1
+
+
+@on_one_database
+def test_an_agents_token_speaks_for_its_ticket_only(based: World) -> None:
+    """Another ticket is refused, for verdicts and for ends; its own is filled in."""
+    with pytest.raises(NotAllowed, match="speaks for 'ticket-1'"):
+        ask(based, "head", suite(), question={"ticket": "ticket-2"})
+    ask(based, "head", suite(), question={"attempt": 1})
+    end = b'{"schema": 1, "ticket": "ticket-2", "end": "accepted", "attempts": 1}'
+    with pytest.raises(NotAllowed):
+        attempts.note_end(based.app, based.project, sender(Lane.AGENT, change="ticket-1"), parse_loop_end(end))
+    assert [row["ticket"] for row in attempts.summary(based.app, based.project)["by_ticket"]] == ["ticket-1"]
+
+
+FOREIGN: dict[str, tuple[dict[str, Any], type[QuarantineError]]] = {
+    "another tree": ({"tree": tree("edited")}, BadInput),
+    "no tree": ({"tree": None}, BadInput),
+    "another build": ({"rerun_of": "other"}, BadInput),
+    "no rerun": ({"kind": "run"}, BadInput),
+    "another command": ({"command": "pytest -k easy"}, BadInput),
+    "another environment": ({"environment_hash": "f" * 64}, BadInput),
+    "another job": ({"job": "fast"}, BadInput),
+    "another variant": ({"variant": {"os": "mac"}}, BadInput),
+    "another stream": ({"stream": "z"}, BadInput),
+    "another ticket's token": ({"change": "ticket-2"}, NotAllowed),
+    "a review's token": ({"lane": Lane.REVIEW}, NotAllowed),
+    "trunk's token": ({"lane": Lane.TRUNK, "change": None}, NotAllowed),
+}
+
+
+@on_one_database
+@pytest.mark.parametrize("lie", FOREIGN)
+def test_a_rerun_is_of_the_same_run_by_the_same_token(based: World, lie: str) -> None:
+    """A rerun that is another run, or somebody else's, is refused and leaves nothing behind."""
+    verdict = ask(based, "head", suite(t1="F"))
+    fields, error = FOREIGN[lie]
+    with pytest.raises(error):
+        based.answer(verdict, "head", suite(), exit_code=0, **fields)
+    assert builds(based) == 2
+    assert verdicts.get(based.app, based.project, verdict["id"]) == verdict
+
+
+@on_one_database
+def test_a_verdict_that_is_not_there_is_not_found(based: World) -> None:
+    """Neither a number nobody gave out nor a word is a verdict."""
+    for name in ("7", "x", "\N{SUPERSCRIPT TWO}", "-1"):
+        with pytest.raises(NotFound):
+            based.answer({"id": name}, "head", suite())
+        with pytest.raises(NotFound):
+            verdicts.get(based.app, based.project, name)
+
+
+@on_one_database
+def test_a_name_used_again_for_another_tree_is_a_conflict(based: World) -> None:
+    """Else what ran on one tree would speak for the other."""
+    ask(based, "head", suite(t1="F"))
+    with pytest.raises(Conflict, match="came in before, on another tree"):
+        ask(based, "head", suite(), tree=tree("other"))
+    verdict = ask(based, "head-2", suite(t1="F"))
+    based.answer(verdict, "head-2", suite(t1="F"), exit_code=1)
+    with pytest.raises(Conflict):
+        based.answer(verdict, "head-2", suite(t2="F"), exit_code=1, tree=tree(BASE))
+    assert builds(based) == 4
+
+
+def test_a_rerun_sent_twice_counts_once(based: World) -> None:
+    """A client that is unsure may repeat any call; tries, seconds and verdicts do not add up."""
+    asked = {"question": {"runner_s": 2.0}}
+    verdict = ask(based, "head", suite(t1="F"), **asked)
+    assert ask(based, "head", suite(t1="F"), **asked) == verdict
+    for _ in range(3):
+        verdict = based.answer(verdict, "head", suite(t1="F"), exit_code=1, note={"runner_s": 3.0})
+    assert verdict["tests"][0]["head"] == {"failed": 2, "passed": 0}
+    [told] = attempts.summary(based.app, based.project, ticket="ticket-1")["by_ticket"]
+    assert (told["runner_s"], told["verdicts"]) == (5.0, ["1"])
+
+
+def test_no_run_of_an_agents_own_makes_the_base_look_bad(based: World) -> None:
+    """A red run of the base's tree in a command of its own choosing excuses nothing."""
+    same_tree = {"tree": tree(BASE), "lane": Lane.AGENT, "change": "ticket-1"}
+    based.send("trick", suite(t1="F"), command="make it fail", **same_tree)
+    verdict = ask(based, "head", suite(t1="F"), command="pytest")
+    verdict = settle(based, verdict, "head", head=[suite(t1="F")], base=[suite()], command="pytest")
+    assert (verdict["verdict"], findings(verdict)) == ("reject", {"t1": ("explained", "rejects")})
+
+
+def test_what_an_agent_ran_excuses_nothing_of_a_person(based: World) -> None:
+    """Tries of the head and of the base count only from lanes trusted as much as the one that asks."""
+    for number, name in enumerate(("head", BASE)):
+        based.send(f"trick-{number}", suite(t1="FP"), tree=tree(name), lane=Lane.AGENT, change="ticket-1")
+    review = {"lane": Lane.REVIEW, "change": "PR-1"}
+    verdict = ask(based, "head", suite(t1="F"), **review)
+    assert verdict["tests"][0]["head"] == {"failed": 1, "passed": 0}
+    verdict = settle(based, verdict, "head", head=[suite(t1="F")], **review)
+    assert (verdict["verdict"], findings(verdict)) == ("reject", {"t1": ("explained", "rejects")})
+
+
+def test_a_verdict_teaches_trunk_nothing_that_an_agent_said(based: World) -> None:
+    """Reruns of trunk's own tree by the loop make no trial and confirm no head of trunk's."""
+    based.wait(hours=1)
+    based.send("red", suite(t4="F"))
+    question = {"question": {"base_commit": commit("red")}}
+    verdict = ask(based, "head", suite(t4="F"), **question)
+    base = {"tree": tree("red"), "commit": commit("red")}
+    for number in range(3):
+        based.answer(verdict, "head", suite(), number=number, exit_code=0, **base)
+    [variant] = based.explain("t4")["variants"]
+    assert variant["trials"] == 2
+    assert variant["heads"][0]["confirmed_by"] is None
+    assert based.disagreements(["t4", "t1"]) == []
+
+
+def test_every_verdict_is_in_the_audit(based: World) -> None:
+    """With who asked, for which ticket, and what it came to."""
+    ask(based, "head", suite(), question={"attempt": 2})
+    with reading(based.app.engine) as connection:
+        rows = audit.latest(connection, projects.by_slug(connection, based.project).id)
+    [row] = [row for row in rows if row["action"] == "verdict"]
+    assert row["actor"] == "token of agent"
+    expected = {"verdict": 1, "outcome": "accept", "final": True, "lane": "agent", "ticket": "ticket-1", "attempt": 2}
+    assert {name: row["detail"][name] for name in expected} == expected
+
+
+@on_one_database
+def test_green_forged_by_dropping_the_failing_test_is_no_green(based: World) -> None:
+    """The suite as it is expected is what has to be there, whatever the report leaves out."""
+    names = [f"tests/test_ledger.py::{name}" for name in suite()]
+    verdict = ask(based, "head", suite_without("t1"), question={"expected": names})
+    assert (verdict["verdict"], causes(verdict)) == ("reject", {"vanished": "rejects"})
