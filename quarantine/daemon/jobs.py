@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import Connection
@@ -25,6 +25,8 @@ from quarantine.store.engine import writing
 log = logging.getLogger("quarantine.daemon")
 SPOOL_TICK_S = 1
 TICK_S = 60
+JOB_RUNS_KEPT = timedelta(days=90)
+"""Far longer than any period, so that none is claimed twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,24 @@ def _hourly(now: datetime) -> str:
     return now.strftime("%Y-%m-%dT%H")
 
 
+def _daily(now: datetime) -> str:
+    return now.strftime("%Y-%m-%d")
+
+
 def prune_refused(connection: Connection, now: datetime) -> int:
     """Forget refused reports after a week; return how many."""
     return builds.forget_refused(connection, now - archive.REFUSED_DAYS)
 
 
-JOBS: tuple[Job, ...] = (Job("prune-refused", _hourly, prune_refused),)
+def prune_job_runs(connection: Connection, now: datetime) -> int:
+    """Forget which periods were claimed long ago; return how many."""
+    return jobs.forget(connection, now - JOB_RUNS_KEPT)
+
+
+JOBS: tuple[Job, ...] = (
+    Job("prune-refused", _hourly, prune_refused),
+    Job("prune-job-runs", _daily, prune_job_runs),
+)
 
 
 def run_due(app: App, table: Sequence[Job] = JOBS) -> list[str]:

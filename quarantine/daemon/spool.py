@@ -1,11 +1,12 @@
 """A folder as a way in: entries are claimed by renaming them, taken in, and put aside with what became of them.
 
-    DIR/NAME/            an entry: build.json and one or more reports; write it elsewhere, then rename it in
+    DIR/NAME/            an entry: build.json and its reports, none where build.json says how the runner ended; write it
+                         elsewhere, then rename it in
     DIR/NAME.xml         a bare report, taken once it has not changed for a few seconds; its build is named by its bytes
     DIR/.NAME            left alone: somebody is still writing it
     DIR/claimed/NAME     being taken in
     DIR/done/NAME        stored; deleted after a week
-    DIR/rejected/NAME    refused, with NAME.reason.txt beside it
+    DIR/rejected/NAME    refused, with NAME.reason.txt beside it; deleted after thirty days
 
 A folder belongs to one project and one lane, as a token does. Of several daemons on one folder one works at a time: it
 holds a lock that the system takes back when it dies, so whoever has the lock and finds something claimed takes it up.
@@ -39,6 +40,7 @@ log = logging.getLogger("quarantine.daemon")
 BUILD_FILE = "build.json"
 SETTLED = timedelta(seconds=2)
 DONE_KEPT = timedelta(days=7)
+REJECTED_KEPT = timedelta(days=30)
 CLAIMED, DONE, REJECTED = "claimed", "done", "rejected"
 _OURS = (CLAIMED, DONE, REJECTED)
 _LOCK = ".lock"
@@ -92,12 +94,10 @@ class Spool:
             return taken
 
     def sweep(self) -> None:
-        """Delete what was stored more than `DONE_KEPT` ago; refused entries stay until somebody has looked at them."""
-        before = system_clock() - DONE_KEPT
+        """Delete what was stored more than `DONE_KEPT` ago, and what was refused more than `REJECTED_KEPT` ago."""
         with _alone(self.directory) as alone:
-            for path in (self.directory / DONE).iterdir() if alone else ():
-                if _modified(path) < before:
-                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            for name, kept in ((DONE, DONE_KEPT), (REJECTED, REJECTED_KEPT)) if alone else ():
+                _sweep(self.directory / name, before=system_clock() - kept)
 
     def _take_up(self) -> None:
         """Put back what a daemon that ended in the middle had claimed: taking it in again counts nothing twice."""
@@ -177,6 +177,12 @@ def _alone(directory: Path) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+def _sweep(folder: Path, *, before: datetime) -> None:
+    for path in folder.iterdir():
+        if _modified(path) < before:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def _modified(path: Path) -> datetime:

@@ -9,14 +9,15 @@ from datetime import datetime, timedelta
 from typing import NoReturn
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from quarantine.clock import FrozenClock
 from quarantine.daemon.jobs import JOBS, Job, Ticking, run_due
 from quarantine.errors import BadReport
 from quarantine.policy.criteria import Policy
 from quarantine.services.app import App
-from quarantine.store.engine import open_engine
+from quarantine.store.engine import open_engine, reading
+from quarantine.store.tables import JOB_RUN
 from tests.daemon.conftest import Folder
 from tests.world import World
 
@@ -87,6 +88,24 @@ def test_refused_reports_are_forgotten_after_a_week(world: World) -> None:
     assert run_due(world.app) == [job.name for job in JOBS]
     assert world.summary()["refused"] == []
     assert [build["build"] for build in world.summary()["latest_builds"]] == ["good"]
+    assert run_due(world.app) == []
+
+
+def test_claims_of_periods_are_forgotten_after_ninety_days(world: World) -> None:
+    """So that the table does not grow for ever; the claims of now stay, or a period would be done twice."""
+
+    def claimed() -> int:
+        with reading(world.app.engine) as connection:
+            return len(connection.execute(select(JOB_RUN)).all())
+
+    for _ in range(89):
+        run_due(world.app)
+        world.wait(days=1)
+    assert run_due(world.app) == [job.name for job in JOBS]
+    assert claimed() == 90 * len(JOBS)
+    world.wait(days=2)
+    run_due(world.app)
+    assert claimed() == 90 * len(JOBS)
     assert run_due(world.app) == []
 
 

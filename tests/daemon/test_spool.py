@@ -305,8 +305,8 @@ def test_a_mistake_of_ours_holds_nothing_up(world: World, folder: Folder, caplog
     assert names(world) == ["b2", "b1"]
 
 
-def test_what_is_done_is_kept_for_a_week(folder: Folder) -> None:
-    """Counted from when it was stored, not from when it was written; what was refused stays for a person."""
+def test_what_is_done_is_kept_for_a_week_and_what_was_refused_for_a_month(folder: Folder) -> None:
+    """Counted from when it was stored, not from when it was written; what was refused waits thirty for a person."""
     aged(folder.entry("entry", {"t1": "P"}), by_s=30 * 86_400)
     aged(folder.bare("old.xml", {"t2": "P"}), by_s=30 * 86_400)
     aged(folder.bare("bad.xml", b"<html/>"), by_s=30 * 86_400)
@@ -318,6 +318,10 @@ def test_what_is_done_is_kept_for_a_week(folder: Folder) -> None:
     folder.spool.sweep()
     assert folder.listed("done") == []
     assert folder.listed("rejected") == ["bad.xml", "bad.xml.reason.txt"]
+    for name in folder.listed("rejected"):
+        aged(folder.path / "rejected" / name, by_s=31 * 86_400)
+    folder.spool.sweep()
+    assert folder.listed("rejected") == []
 
 
 def test_a_folder_that_cannot_be_used_is_a_mistake_of_configuration(folder: Folder, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_an_agents_head_never_completes_what_trunk_has_to_say(world: World) -> N
 
 
 def test_after_a_release_an_agents_head_completes_nothing(world: World) -> None:
-    """The evidence restarted: alone it counts for nothing, and beside one onset of trunk it is no second one of trunk."""
+    """The evidence restarted: alone it counts for nothing, and beside one onset of trunk it is no second one."""
     onset(world, "first")
     world.wait(hours=80)
     onset(world, "second")
