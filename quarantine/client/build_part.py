@@ -85,7 +85,7 @@ def build_part(
     source = repository or root
     tree = tree or read_tree(root, leave_out=leave_out)
     compared, remarks = delta(tree, source, base or named_base, with_manifest=with_manifest)
-    part = DEFAULTS | found | {"tree": tree.hash, "environment_hash": asked.hash} | compared | given
+    part: dict[str, Any] = DEFAULTS | found | {"tree": tree.hash, "environment_hash": asked.hash} | compared | given
     part["commit"] = given.get("commit") or head_commit(source) or found.get("commit")
     part["variant"] = variant | dict(given.get("variant", {}))
     if part["attempt"] > 1 and "kind" not in given:

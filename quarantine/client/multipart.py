@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import IO, Any, NamedTuple, Self
 
 __all__ = ["Body", "NamedReport"]
 
@@ -44,7 +44,7 @@ class Body:
         question: Mapping[str, Any] | None = None,
     ) -> None:
         self._boundary = uuid.uuid4().hex
-        self._pieces: list[tuple[bytes, BinaryIO | None]] = []
+        self._pieces: list[tuple[bytes, IO[bytes] | None]] = []
         try:
             self._add('name="build"', "application/json", json.dumps(build_part).encode())
             if question is not None:
@@ -108,16 +108,16 @@ class Body:
         self._pieces[-1] = (self._pieces[-1][0], compressed)
 
 
-def _compressed(stream: BinaryIO) -> BinaryIO:
+def _compressed(stream: IO[bytes]) -> IO[bytes]:
     """Return a temporary file with the stream compressed, the same bytes each time; closes the stream."""
     copy = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - the body closes it
     with stream, gzip.GzipFile(filename="", mode="wb", fileobj=copy, mtime=0) as packed:
         while piece := stream.read(_PIECE_BYTES):
             packed.write(piece)
-    return copy  # type: ignore[return-value]  # it has every method used here
+    return copy
 
 
-def _size(stream: BinaryIO) -> int:
+def _size(stream: IO[bytes]) -> int:
     position = stream.tell()
     size = stream.seek(0, os.SEEK_END)
     stream.seek(position)

@@ -103,8 +103,10 @@ def _with_reruns(target: Target, run: JudgedRun, verdict: Verdict, budget: Budge
 def _next(verdict: Verdict, impossible: set[Place], last: Place) -> Place | None:
     """Return where to rerun next: in turn, as far as either is wanted and possible."""
     wanted: dict[Place, int] = {"head": verdict.wanted_head, "base": verdict.wanted_base}
-    places = [place for place, count in wanted.items() if count and place not in impossible]
-    return next((place for place in places if place != last), places[0] if places else None)
+    other: Place = "base" if last == "head" else "head"
+    if wanted[other] and other not in impossible:
+        return other
+    return last if wanted[last] and last not in impossible else None
 
 
 def _sent(target: Target, verdict: Verdict, outcome: Outcome) -> Verdict:

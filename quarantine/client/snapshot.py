@@ -87,7 +87,7 @@ def read_answer(answer: Any, project: str) -> Snapshot:
     _require(answer.get("project") == project, "project")
     _require(isinstance(answer.get("snapshot"), str) and answer["snapshot"], "snapshot")
     _require(answer.get("mode") in _MODES, "mode")
-    names = answer.get("not_gating")
+    names: Any = answer.get("not_gating")
     _require(isinstance(names, dict) and all(map(_is_variants, names.values())), "not_gating")
     exactly = answer.get("quarantined_in", {})
     _require(isinstance(exactly, dict) and all(map(_is_list_of_text, exactly.values())), "quarantined_in")
