@@ -6,6 +6,7 @@ a client can ask for more, and from a person's lane own up to tests that are gon
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,6 +40,7 @@ Answer = tuple[dict[str, Any], Receipt]
 
 _PREVENTING = frozenset({Finding.QUARANTINED, Finding.FLAKY, Finding.PRE_EXISTING, Finding.NONDETERMINISTIC})
 _HEAD, _BASE = "head", "base"
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
 def ask(
@@ -220,7 +222,7 @@ def _add_run(taken: Taken, number: int, side: str, canary: Canary | None, runner
 
 
 def _row(connection: Connection, project: Project, number: str) -> dict[str, Any]:
-    row = verdicts.get(connection, project.id, int(number)) if number.isascii() and number.isdigit() else None
+    row = verdicts.get(connection, project.id, int(number)) if _NUMBER.fullmatch(number) else None
     if row is None:
         raise NotFound(f"{project.slug} has no verdict {number!r}.", mend="Its id is in the answer to POST verdicts.")
     return row
