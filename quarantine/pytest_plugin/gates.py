@@ -21,7 +21,7 @@ class Gates(NamedTuple):
         prefix: what `--junit-prefix` puts before each classname; empty for nothing.
         snapshot: the snapshot's id; None when every test gates for want of one.
         confirmed_s: when the daemon last confirmed it, on the monotonic clock.
-        trouble: why it is not what the daemon says now, as the end of a sentence; empty when it is.
+        trouble: why it is not what the daemon says now, as a part of a sentence; empty when it is.
     """
 
     not_gating: frozenset[str]
@@ -42,10 +42,10 @@ class Gates(NamedTuple):
 
     def told(self) -> str:
         """Return where the answer is from, as a part of a sentence."""
+        because = f", for {self.trouble}" if self.trouble else ""
         if self.snapshot is None:
-            return self.trouble or "every test gates"
-        age = f"snapshot {self.snapshot[:12]}, {monotonic_s() - self.confirmed_s:.0f} s old"
-        return f"{age} ({self.trouble})" if self.trouble else age
+            return f"every test gates{because}"
+        return f"snapshot {self.snapshot[:12]}, {monotonic_s() - self.confirmed_s:.0f} s old{because}"
 
 
 def junit_name(nodeid: str, prefix: str) -> tuple[str, str]:
@@ -59,9 +59,16 @@ class _Question(GatingSet):
 
     trouble = ""
 
+    def _fall_back(self, what: str) -> None:
+        self.trouble = f"{self.target.url} {what}"
+        super()._fall_back(what)
+
+    def _refuse(self, what: str) -> None:
+        self.trouble = f"{self.target.url} {what}"
+        super()._refuse(what)
+
     def _say(self, key: str, sentence: str) -> None:
-        del key
-        self.trouble = f"{self.target.url}, project {self.target.project}, {sentence}"
+        """Say nothing: the session's last line does."""
 
     def answer(self, variant: Mapping[str, str], prefix: str) -> Gates:
         standing = self._current()
@@ -79,5 +86,5 @@ class _Question(GatingSet):
 def ask(target: Target | None, variant: Mapping[str, str], prefix: str) -> Gates:
     """Return what the daemon says, or the last snapshot while it is young enough; else every test gates."""
     if target is None:
-        return Gates(frozenset(), prefix, trouble="no daemon is named (QUARANTINE_URL), so every test gates")
+        return Gates(frozenset(), prefix, trouble="no daemon is named (QUARANTINE_URL)")
     return _Question(target.url, target.project, target.token).answer(variant, prefix)

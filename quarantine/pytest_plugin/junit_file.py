@@ -110,7 +110,7 @@ def _add(record: Element, kind: str, tries: Iterable[Try]) -> None:
 
 
 def _result(tag: str, one: Try) -> Element:
-    element = Element(tag, message=_xml(one.message[:_MESSAGE_CHARACTERS]), type="")
+    element = Element(tag, message=_xml(one.message[:_MESSAGE_CHARACTERS]))
     element.text = _xml(one.text)
     return element
 

@@ -61,7 +61,10 @@ class Session:
         report = self._named_report()
         if report is None:
             report = upload.own_report()
-            log = LogXML(str(report), self.gates.prefix, self.config.getini("junit_suite_name"), family="xunit1")
+            suite = (
+                self.config.getini("junit_suite_name") if self.config.pluginmanager.hasplugin("junitxml") else "pytest"
+            )
+            log = LogXML(str(report), self.gates.prefix, suite, family="xunit1")
             self.config.pluginmanager.register(log)
             self._own_report = (log, report)
             log.pytest_sessionstart()

@@ -81,8 +81,10 @@ class Upload:
         if answer.status == "sent":
             self.sentence = f"report sent as build {self._part['build']}"
             self.remarks += said.getvalue().splitlines()
+        elif answer.status == "spooled":
+            self.sentence = "the report is kept on this machine and sent with the next upload"
         else:
-            self.sentence = f"report {answer.status}: {answer.sentence.rstrip('.')}"
+            self.sentence = f"the report was {answer.status}: {answer.sentence.rstrip('.')}"
 
 
 def recorded_command(config: pytest.Config, here: Path, root: Path) -> str:

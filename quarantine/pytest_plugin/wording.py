@@ -30,7 +30,7 @@ def summary(
     """
     parts = [
         _selected(selected, gates),
-        _failures(excused, failed),
+        _failures(excused, failed) if failed or selected is None or selected[0] else "",
         f"{passed_again} of {repeated} passed when run again" if repeated else "",
         gates.told(),
         *endings,

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from quarantine.domain.spelling import spellings
 from quarantine.junit import Document, counts, read_together
 
 REFUSES = "http://127.0.0.1:9"
@@ -99,6 +100,12 @@ class Ran:
             upload = read_together([Document("junit.xml", stream)])
         return {name: number for name, number in counts(upload.runs, upload.events)._asdict().items() if number}
 
+    def spellings(self) -> set[str]:
+        """Every way in which the daemon would know the tests in the report."""
+        with self.report.open("rb") as stream:
+            upload = read_together([Document("junit.xml", stream)])
+        return {spelling for run in upload.runs for spelling in spellings(run.test, run.origin.file)}
+
     def tries(self) -> dict[str, list[str]]:
         """Every try of every test in the report, as our own reader sees it."""
         with self.report.open("rb") as stream:
@@ -132,6 +139,7 @@ class Project:
             "HOME": str(self.home),
             "XDG_CACHE_HOME": str(self.home),
             "XDG_STATE_HOME": str(self.home),
+            "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio",  # half of what a start costs
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": str(self.root),
             "QUARANTINE_URL": self.url,

@@ -1,7 +1,9 @@
 """When the plugin takes part, what it costs where it does not, and what it refuses."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,7 +39,7 @@ def test_no_daemon_is_no_mistake(failing: Project) -> None:
     """A fork without secrets runs the same command: every test gates, and nothing is sent."""
     ran = failing.pytest("--quarantine", "--quarantine-upload", variables={"QUARANTINE_URL": ""})
     assert ran.status == 1
-    assert ran.summary.endswith("no daemon is named (QUARANTINE_URL), so every test gates; no report is sent.")
+    assert ran.summary.endswith("; every test gates, for no daemon is named (QUARANTINE_URL); no report is sent.")
     nameless = failing.pytest("--quarantine", variables={"QUARANTINE_PROJECT": ""})
     assert nameless.status == 4
     assert "QUARANTINE_PROJECT is not set" in nameless.text
@@ -67,6 +69,19 @@ def test_wrong_usage_is_said_before_anything_runs(failing: Project, words: tuple
     ran = failing.pytest("--quarantine", *words)
     assert ran.status == 4
     assert told in ran.text
+
+
+def test_every_option_and_setting_is_documented(project: Project) -> None:
+    """docs/pytest.md has a row for each option, with its setting, and no row for what is not there."""
+    helped = project.pytest("--help").text
+    words = set(re.findall(r"--quarantine[a-z-]*", helped.split("quarantined tests:")[1].split("\n\n")[0]))
+    settings = set(re.findall(r"^  (quarantine\w*) \(", helped, re.MULTILINE))
+    table = (
+        (Path(__file__).parents[3] / "docs" / "pytest.md").read_text(encoding="utf-8").split("## What is printed")[0]
+    )
+    rows = [row for row in table.splitlines() if row.startswith("| `--")]
+    assert {word for row in rows for word in re.findall(r"^\| `(--[a-z-]+)", row)} == {*words, "--quarantined-only"}
+    assert {word for row in rows for word in re.findall(r"`(quarantine\w*)", row.split("|")[2])} == settings
 
 
 def test_an_unused_plugin_loads_nothing() -> None:

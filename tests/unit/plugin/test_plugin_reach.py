@@ -187,8 +187,8 @@ def words(expected: Mapping[str, str]) -> dict[str, set[str]]:
     "options", [(), ("--cov", "shop", "--cov", "tests"), ("--cov=.", "--cov-context=test")], ids=["own", "cov", "test"]
 )
 def test_every_fixture_is_charged_to_its_users(shop: Project, options: tuple[str, ...]) -> None:
-    """With coverage.py of our own, with pytest-cov, and with its contexts: the reach is exact."""
-    ran = shop.pytest("--quarantine-reach", "--cov-report=", *options)
+    """With coverage.py of our own, with pytest-cov, and with its contexts: the reach is exact. No daemon is needed."""
+    ran = shop.pytest("--quarantine-reach", "--cov-report=", *options, variables={"QUARANTINE_URL": ""})
     assert ran.status == 0, ran.text
     assert ran.summary.endswith("; reach is in .coverage.")
     assert reach(shop) == words(EXPECTED)
@@ -237,10 +237,3 @@ def test_a_name_for_the_whole_run_does_no_harm(shop: Project) -> None:
     assert found["a::test_mod"] >= {"every", "module"}
     assert found["a::TestKlass::test_k2"] >= {"every", "klass"}
     assert "module" not in found["b::test_last"]
-
-
-def test_contexts_are_recorded_though_nobody_is_asked_for_gates(shop: Project) -> None:
-    """Reach alone needs no daemon."""
-    ran = shop.pytest("--quarantine-reach", variables={"QUARANTINE_URL": ""})
-    assert ran.status == 0
-    assert reach(shop) == words(EXPECTED)
