@@ -13,7 +13,7 @@ from quarantine.client.git import git
 __all__ = ["conversions", "lay_history"]
 
 _PERSON = "quarantine <quarantine@localhost>"
-_SETTINGS = (("user.name", "quarantine"), ("user.email", "quarantine@localhost"), ("gc.auto", "0"))
+_SETTINGS = "[user]\n\tname = quarantine\n\temail = quarantine@localhost\n[gc]\n\tauto = 0\n"
 _CONVERSIONS = r"^core\.(autocrlf|eol)$"
 
 
@@ -34,8 +34,8 @@ def lay_history(repository: Path, commit: str, folder: Path, *, check_out: bool)
     (folder / ".git/info").mkdir()
     objects = git(repository, "rev-list", "--objects", "--no-object-names", f"{commit}^{{tree}}")
     git(repository, "pack-objects", "-q", str(folder / ".git/objects/pack/pack"), stdin=objects)
-    for name, value in (*_SETTINGS, *conversions(repository)):
-        git(folder, "config", name, value)
+    with (folder / ".git/config").open("a", encoding="utf-8") as config:
+        config.write(_SETTINGS + "".join(f"[core]\n\t{key[5:]} = {value}\n" for key, value in conversions(repository)))
     git(folder, "update-ref", "HEAD", _commit(repository, commit, folder))
     if check_out:
         git(folder, "read-tree", "--reset", "-u", "HEAD")
@@ -54,7 +54,7 @@ def _commit(repository: Path, commit: str, folder: Path) -> str:
 
 def conversions(repository: Path) -> list[tuple[str, str]]:
     """Return the repository's own settings about line ends."""
-    return settings(repository, _CONVERSIONS)
+    return [(name, value) for name, value in settings(repository, _CONVERSIONS) if value.isalpha()]
 
 
 def settings(repository: Path, pattern: str) -> list[tuple[str, str]]:

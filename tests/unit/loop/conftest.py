@@ -1,5 +1,6 @@
 """A user's repository to try patches on."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,10 @@ FILES = {
 }
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    """Return a checkout with a link, an executable, an ignored, an untracked and a changed file, a stash and a hook."""
-    made = Repository.of(tmp_path / "user", FILES)
+@pytest.fixture(scope="session")
+def model_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make, once, what `repository` copies."""
+    made = Repository.of(tmp_path_factory.mktemp("model") / "user", FILES)
     (made.path / "run.sh").chmod(0o755)
     (made.path / "shortcut").symlink_to("src")
     made.git("add", "run.sh", "shortcut")
@@ -27,6 +28,14 @@ def repository(tmp_path: Path) -> Repository:
     made.write({"src/app.py": FILES["src/app.py"] + "# stashed\n"})
     made.git("stash")
     made.write({"empty.txt": "changed by the user\n", "notes.log": "ignored\n", "draft.py": "untracked\n"})
+    return made.path
+
+
+@pytest.fixture
+def repository(tmp_path: Path, model_repository: Path) -> Repository:
+    """Return a checkout with a link, an executable, an ignored, an untracked and a changed file, a stash and a hook."""
+    made = Repository(tmp_path / "user")
+    shutil.copytree(model_repository, made.path, symlinks=True)
     hook = made.path / ".git" / "hooks" / "post-checkout"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path / 'hook-ran'}\n")
