@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import signal
 import traceback
@@ -37,7 +38,7 @@ def on_verdict(function: F) -> F:
             "--expect",
             "expect_path",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="A file of test names, one a line: each must be in the reports.",
+            help="A file of test names, one a line or a list in *.json: each must be in the reports.",
         ),
         click.option("--must-pass", multiple=True, metavar="TEST", help="Must pass, in quarantine too; repeatable."),
         click.option(
@@ -121,11 +122,24 @@ def question_of(options: Mapping[str, Any], root: Path) -> dict[str, Any]:
 
 
 def _names_in(path: Path | None) -> list[str] | None:
+    """Return the names a file lists: one a line, or a JSON list when it ends in .json, for names with line ends."""
     if path is None:
         return None
-    names = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    text = path.read_text(encoding="utf-8")
+    names = _listed(text) if path.suffix == ".json" else [line.removesuffix("\r") for line in text.split("\n")]
+    names = [name for name in names if name.strip()]
     if not names:
         raise click.BadParameter(f"{click.format_filename(path)} names no test.", param_hint="--expect")
+    return names
+
+
+def _listed(text: str) -> list[str]:
+    try:
+        names = json.loads(text)
+    except ValueError as error:
+        raise click.BadParameter(f"The file is no JSON: {error}.", param_hint="--expect") from error
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise click.BadParameter("The file is no JSON list of names.", param_hint="--expect")
     return names
 
 

@@ -12,7 +12,7 @@ _Answer = Mapping[str, Any]
 def verdict_text(answer: _Answer, url: str) -> str:
     """Return the answer of the daemon, or one like it that was made here, as lines of text."""
     sections = (
-        [f"{str(answer['verdict']).upper()}  {answer['sentence']}", *_not_final(answer)],
+        [f"{str(answer['verdict']).upper()}  {_one_line(answer['sentence'])}", *_not_final(answer)],
         _section("Why", _causes(answer["causes"])),
         _section("Tests", _tests(answer["tests"])),
         _section("What this does not show", _not_shown(answer)),
@@ -35,8 +35,13 @@ def _section(title: str, lines: Iterator[str]) -> list[str]:
 
 def _causes(causes: Sequence[_Answer]) -> Iterator[str]:
     """Yield a line for each cause, the strongest first as they come."""
-    rows = [(str(cause["effect"]), str(cause["code"]), str(cause["sentence"])) for cause in causes]
+    rows = [(str(cause["effect"]), str(cause["code"]), _one_line(cause["sentence"])) for cause in causes]
     yield from _aligned(rows)
+
+
+def _one_line(text: Any) -> str:
+    """Return text with its line ends spelt out: names may hold some."""
+    return str(text).replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _tests(tests: Sequence[_Answer]) -> Iterator[str]:
@@ -49,12 +54,12 @@ def _tests(tests: Sequence[_Answer]) -> Iterator[str]:
     yield lines[0]
     for line, test in zip(lines[1:], tests, strict=True):
         yield line
-        yield f"    {test['sentence']}"
+        yield f"    {_one_line(test['sentence'])}"
 
 
 def _row(test: _Answer) -> tuple[str, ...]:
     variant = " ".join(f"{key}={value}" for key, value in sorted((test.get("variant") or {}).items()))
-    name = f"{test['name']}  ({variant})" if variant else str(test["name"])
+    name = _one_line(f"{test['name']}  ({variant})" if variant else test["name"])
     return str(test["finding"]), str(test["effect"]), _tries(test["head"]), _tries(test["base"]), name
 
 

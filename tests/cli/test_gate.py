@@ -33,7 +33,7 @@ REJECT = answer(
     "reject",
     sentence="Rejected: t2 fails.",
     causes=[{"code": "explained", "effect": "rejects", "sentence": "t2 \x1b[31mfails.", "tests": ["t2"]}],
-    tests=[TEST, {**TEST, "name": "t3", "variant": {}, "effect": "excused", "base": {"failed": 0, "passed": 0}}],
+    tests=[TEST, {**TEST, "name": "t3[a\nb]", "variant": {}, "effect": "excused", "base": {"failed": 0, "passed": 0}}],
     gating={"ran": 2, "passed": 1, "of": 4812},
     not_shown={
         "sentences": ["An exhaustive run on the merge result is still owed."],
@@ -52,7 +52,7 @@ Tests
   finding    effect   head        base        test
   explained  rejects  failed 3/3  failed 0/1  tests.test_ledger::t2  (os=linux)
       It failed 3 of 3 runs, and the base passes.
-  explained  excused  failed 3/3  -           t3
+  explained  excused  failed 3/3  -           t3[a\\nb]
       It failed 3 of 3 runs, and the base passes.
 
 What this does not show
@@ -129,8 +129,9 @@ def test_the_whole_answer_can_be_read(shell: Shell, judge: FakeJudge, repository
 
 def test_what_is_asked_for_is_asked(shell: Shell, judge: FakeJudge, repository: Repository) -> None:
     """Expected names one a line, with whatever characters; must-pass, removed, the log."""
-    names = ["tests/test a.py::t[x y]", "t2", "Ünïcode::t"]
+    names = ["tests/test a.py::t[x y]", "t2", "Ünïcode::t[\u2028\x0c]"]
     (repository.path.parent / "names").write_text("\n".join([*names, "", ""]), encoding="utf-8")
+    (repository.path.parent / "names.json").write_text(json.dumps(["a\nb"]))
     words = ("--expect", "../names", "--must-pass", "a", "--must-pass", "b", "--removed", "c", "--log", "out/log")
     gate(shell, judge.url, *words, "--command", "true")
     assert judge.asked[0].question == {
@@ -142,8 +143,10 @@ def test_what_is_asked_for_is_asked(shell: Shell, judge: FakeJudge, repository: 
         "removed": ["c"],
         "log": "out/log",
     }
+    gate(shell, judge.url, "--expect", "../names.json")
+    assert (judge.asked[1].question or {})["expected"] == ["a\nb"]
     gate(shell, judge.url, "--command", "true", "--no-reruns")
-    assert judge.asked[1].question == {"schema": 1, "can_rerun": False, "root": str(repository.path)}
+    assert judge.asked[2].question == {"schema": 1, "can_rerun": False, "root": str(repository.path)}
 
 
 def test_reruns_are_told_as_they_are_made(shell: Shell, judge: FakeJudge, repository: Repository) -> None:
@@ -186,6 +189,7 @@ def test_a_report_that_is_none_is_never_dropped(shell: Shell, judge: FakeJudge) 
         (("--report", "r.xml", "--exit-code", "0", "--since", "yesterday"), "no instant"),
         (("--report", "r.xml", "--exit-code", "0", "--expect", "empty"), "names no test"),
         (("--report", "r.xml", "--exit-code", "0", "--expect", "absent"), "absent"),
+        (("--report", "r.xml", "--exit-code", "0", "--expect", "no.json"), "no JSON"),
         (("--report", "r.xml", "--exit-code", "0", "--reruns", "-1"), "--reruns"),
         (("--report", "r.xml", "--exit-code", "0", "--variant", "os"), "KEY=VALUE"),
     ],
@@ -194,6 +198,7 @@ def test_a_report_that_is_none_is_never_dropped(shell: Shell, judge: FakeJudge) 
 def test_wrong_usage_is_2(shell: Shell, judge: FakeJudge, words: tuple[str, ...], said: str) -> None:
     """Nothing is asked then."""
     (shell.folder / "empty").write_text("\n \n")
+    (shell.folder / "no.json").write_text("t1")
     told = shell.run("gate", *words, "--url", judge.url, "--project", PROJECT, code=2)
     assert said in told.err
     assert (told.out, judge.asked) == ("", [])

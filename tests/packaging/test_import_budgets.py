@@ -5,8 +5,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
+
+from tests.fake_judge import answer, judging
 
 HEAVY = {
     "scipy",
@@ -59,7 +62,7 @@ def test_the_client_is_the_standard_library_alone() -> None:
     assert loaded_by(code) - before - sys.stdlib_module_names == {"quarantine"}
 
 
-@pytest.mark.parametrize("name", ["is-gating", "report", "list", "explain", "release"])
+@pytest.mark.parametrize("name", ["is-gating", "report", "gate", "run", "list", "explain", "release"])
 def test_the_help_of_a_light_verb_is_light(name: str) -> None:
     """Asking a verb that talks to a daemon for help loads nothing heavy."""
     assert not loaded_by(verb(name, "--help")) & HEAVY
@@ -70,6 +73,17 @@ def test_the_gate_itself_is_light() -> None:
     loaded = loaded_by(verb("is-gating", "tests/test_a.py::t", "--url", "http://127.0.0.1:9", "--project", "ledger"))
     assert not loaded & HEAVY
     assert "quarantine" in loaded
+
+
+def test_a_verdict_that_the_daemon_gives_is_light(tmp_path: Path) -> None:
+    """Asking for it, reruns included, and showing it loads nothing heavy; only deciding it here may."""
+    (tmp_path / "r.xml").write_text("<testsuite/>")
+    with judging() as judge:
+        judge.answering(answer("inconclusive", head=1), answer())
+        words = ("--report", str(tmp_path / "r.xml"), "--exit-code", "0", "--command", "true", "--root", str(tmp_path))
+        loaded = loaded_by(verb("gate", *words, "--url", judge.url, "--project", "ledger"))
+    assert [one.path for one in judge.asked] == ["verdicts", "verdicts/17/reruns"]
+    assert not loaded & HEAVY
 
 
 def test_the_budget_can_be_exceeded() -> None:
