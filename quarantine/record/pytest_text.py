@@ -29,7 +29,28 @@ def _is_single_error(line: str) -> bool:
 def read_pytest(lines: Sequence[str]) -> tuple[Raised, ...]:
     """Return the chain, the exception that was reported first."""
     flat = [*lines[:1], *_dedented(lines[1:])]
-    return tuple([_Part(part).raised()._replace(relation=relation) for relation, part in chained(flat)])
+    chain: list[Raised] = []
+    for relation, part in chained(flat):
+        first, *later = [_Part(lines).raised() for lines in _finished(part)]
+        chain += [
+            first._replace(relation=relation),
+            *[link._replace(relation="then") for link in later if link.headline],
+        ]
+    return tuple(chain)
+
+
+def _finished(lines: Sequence[str]) -> list[list[str]]:
+    """Return the lines cut behind each place that ends an exception: a report may join a test's and its fixture's."""
+    parts: list[list[str]] = [[]]
+    has_error = False
+    for line in lines:
+        parts[-1].append(line)
+        has_error = has_error or ERROR.match(line) is not None
+        place = PLACE.match(line)
+        if place and place["kind"] and has_error:
+            parts.append([])
+            has_error = False
+    return parts if len(parts) == 1 or any(map(str.strip, parts[-1])) else parts[:-1]
 
 
 def _dedented(lines: Sequence[str]) -> Sequence[str]:

@@ -63,7 +63,9 @@ def _headed(first: Raised, kind: str, message: str, body: Sequence[str]) -> Rais
         head = lines.pop(0) if lines else first.headline or message.partition("\n")[0] or kind or NOTHING_SAID
         first = first._replace(headline=head.strip())
     elif lines and HEADLINE.search(lines[0]) and not HEADLINE.search(first.headline):
-        first = first._replace(headline=lines.pop(0).strip(), details=(first.headline, *first.details))
+        head = lines.pop(0).strip()
+        less = () if first.headline in head else (first.headline,)
+        first = first._replace(headline=head, details=(*less, *first.details))
     if EXCEPTION.search(kind) and re.split(r"[.\\$]", kind)[-1] not in first.headline:
         first = first._replace(headline=f"{kind}: {first.headline}")
     return first._replace(details=_once([*first.details, *[line for line in lines if line.strip()]], first.headline))

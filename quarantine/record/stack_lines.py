@@ -54,7 +54,7 @@ NOTHING = re.compile(
     r"^\s*(?:=== (?:RUN|PAUSE|CONT|NAME)\b.*|--- FAIL: .*\([0-9.]+s\)|note: .*RUST_BACKTRACE.*|stack backtrace:"
     r"|goroutine [0-9]+ \[.*"
     r"|-+>? ?End of .*(?:stack trace|location).*|exit status [0-9]+|at|FAIL\\t.*"
-    r"|stack ?trace:?|error trace:.*|[-=_*─⎯~ ]{8,})\s*$",
+    r"|stack ?trace:?|error trace:.*|[-=_*~ ]{8,}|.{0,300}[─⎯━═]{8,})\s*$",
     re.IGNORECASE,
 )
 """A line that tells a reader nothing."""

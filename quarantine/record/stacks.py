@@ -33,7 +33,7 @@ LABEL = re.compile(
 def read_stack(lines: Sequence[str]) -> tuple[Raised, ...]:
     """Return the chain: what was reported first, then each cause. Without any frame, all lines are what was said."""
     scan = _Scan()
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
         scan.read(line, following)
     return scan.chain()
 

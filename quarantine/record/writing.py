@@ -24,6 +24,9 @@ AMPLE_TOKENS = 200
 """A budget below it is for ids and causes first."""
 INDEXES = ((0, 240, 0.6), (0, 100, 0.75), (1, 100, 0.75), (2, 100, 0.75), (3, 100, 0.9))
 """Level of grouping, width of a cause in characters and share of the room that the index may take, the best first."""
+LEAST_ENTRY = 8
+"""Tokens below which no id and cause can be told."""
+
 PLACES_SHARE = 0.8
 FACTS_SHARE = 1 / 3
 FACT_WIDTH = 400
@@ -154,11 +157,14 @@ class _Draft:
             coarser = groups_of(cases, level)
             if len(coarser) < len(groups):
                 groups, named_at = coarser, level
+            if len(groups) * LEAST_ENTRY > room:
+                continue
             entries = _entries(groups, named_at, width)
             if sum(map(cost, entries)) <= room * share:
                 break
         else:
-            groups, entries = self._part_of_index(groups, _entries(groups, named_at, NARROWEST), room)
+            some = _entries(groups[: room // LEAST_ENTRY + 1], named_at, NARROWEST)
+            groups, entries = self._part_of_index(groups, some, room)
         self._add_places(groups, entries, room)
         return _Index(groups, sum([not group[0].is_event for group in groups]))
 
@@ -167,7 +173,7 @@ class _Draft:
     ) -> tuple[list[Group], list[list[str]]]:
         """Return the groups that fit, the first ones first, and their entries; the last one counts the others."""
         left_out = sum(map(len, groups))
-        for number, (group, entry) in enumerate(zip(groups, entries, strict=True)):
+        for number, (group, entry) in enumerate(zip(groups, entries, strict=False)):
             rest = [] if number + 1 == len(groups) else [_not_named(left_out - len(group))]
             if cost([*entry, *rest]) > room and (number or cost([*entry[:1], *rest]) > room):
                 return groups[:number], [*entries[:number], [_not_named(left_out)]]

@@ -257,3 +257,19 @@ def test_a_syntax_error_gives_the_line_that_cannot_be_read() -> None:
     assert raised.headline == "SyntaxError: invalid syntax"
     assert "  def x(:" in raised.details
     assert inside(raised.frames) == ["tests/test_syntax.py:1"]
+
+
+def test_a_tests_failure_and_its_fixtures_are_two_exceptions() -> None:
+    """A report that joins both texts keeps the statement of each beside its own error."""
+    detail = (
+        "    def test_x(broken):\n>       assert False\nE       assert False\n\ntests/test_x.py:33: AssertionError\n\n"
+        "    @pytest.fixture\n    def broken():\n        yield\n>       raise RuntimeError('teardown broke')\n"
+        "E       RuntimeError: teardown broke\n\ntests/test_x.py:29: RuntimeError\n"
+    )
+    first, then = read("", "assert False", detail).chain
+    assert (first.headline, inside(first.frames)) == ("assert False", ["tests/test_x.py:33"])
+    assert (then.relation, then.headline, inside(then.frames)) == (
+        "then",
+        "RuntimeError: teardown broke",
+        ["tests/test_x.py:29"],
+    )
