@@ -35,7 +35,7 @@ from quarantine.store.projects import Project
 _RATE_WEEKS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """One question about one build, with everything it refers to found.
 
@@ -68,17 +68,33 @@ class Case:
         """The lane that asks."""
         return Lane(self.judged["lane"])
 
-    def tests_named(self, names: Iterable[str]) -> list[int]:
-        """Return the ordinals that these names stand for."""
-        return [test for name in names for test in self.names[name]]
+    @cached_property
+    def expected(self) -> Mask:
+        """Which tests the client expects, shape (tests,)."""
+        return self._mask(self.question.expected or ())
 
-    def mask(self, names: Iterable[str]) -> Mask:
-        """Return which tests these names stand for, shape (tests,)."""
+    @cached_property
+    def must_pass(self) -> Mask:
+        """Which tests must pass, shape (tests,)."""
+        return self._mask(self.question.must_pass)
+
+    @cached_property
+    def removed(self) -> Mask:
+        """Which tests are gone or skipped on purpose, shape (tests,)."""
+        return self._mask(self.question.removed)
+
+    def _mask(self, names: Iterable[str]) -> Mask:
         found = np.zeros(self.project.tests, np.bool_)
-        found[self.tests_named(names)] = True
+        found[[test for name in names for test in self.names[name]]] = True
         return found
 
-    @property
+    @cached_property
+    def unknown(self) -> list[str]:
+        """The names of expected and must-pass tests that no test goes by."""
+        asked = [*self.question.must_pass, *(self.question.expected or ())]
+        return list(dict.fromkeys([name for name in asked if not self.names[name]]))
+
+    @cached_property
     def told_all(self) -> bool:
         """Whether any run of the head came to its end, so that what it does not report is not there."""
         return any(not self.head.broke_off(seq) for seq in self.head.builds)
@@ -133,7 +149,7 @@ class View:
         for row in standings.with_status(connection, project.id, Status.QUARANTINED):
             if row["variant_hash"] == variant_hash:
                 quarantined[row["test"]] = True
-        excused = quarantined & (project.mode is Mode.ENFORCE) & ~case.mask(case.question.must_pass)
+        excused = quarantined & (project.mode is Mode.ENFORCE) & ~case.must_pass
         before = case.judged["seq"]
         return cls(
             case,
@@ -175,25 +191,23 @@ def views_of(case: Case) -> list[View]:
 
 def subjects_of(case: Case, views: Sequence[View]) -> list[Subject]:
     """Return every test worth a word, in every variant, and every name asked for that no test goes by."""
-    question = case.question
-    named = [*question.must_pass, *(question.expected or ())]
-    asked = case.mask(named)
+    must = case.must_pass
+    asked = case.expected | must
     seen = np.zeros_like(asked)
     ran = np.zeros_like(asked)
     for view in views:
         seen |= view.head.seen
         ran |= view.head.ran
-    must = case.mask(question.must_pass)
     found: list[Subject] = []
     for number, view in enumerate(views):
         interest = (view.head.failed > 0) | view.gone | (must & view.head.seen) | (asked & view.head.seen & ~ran)
         if number == 0:
             interest |= asked & ~seen
         found += _subjects(view, np.flatnonzero(interest).tolist())
-    return found + _unknown(case, named)
+    return found + _unknown(case)
 
 
-def _unknown(case: Case, named: Iterable[str]) -> list[Subject]:
+def _unknown(case: Case) -> list[Subject]:
     """Return the names that no test goes by: they are in no report."""
     variant = next(iter(case.head.uploads), "")
     on_base = False if case.base.comparable else None
@@ -209,22 +223,18 @@ def _unknown(case: Case, named: Iterable[str]) -> list[Subject]:
             ),
             variant,
         )
-        for name in dict.fromkeys(named)
-        if not case.names[name]
+        for name in case.unknown
     ]
 
 
 def _subjects(view: View, tests: list[int]) -> list[Subject]:
     if not tests:
         return []
-    case, question = view.case, view.case.question
+    case = view.case
     rows = roster.rows(case.connection, case.project.id, tests)
     stand = standings.load(case.connection, case.project.id, view.variant_hash, tests)
     trunk = _OnTrunk.of(view, stand)
     on_head, on_base = _signatures(view)
-    must = set(case.tests_named(question.must_pass))
-    expected = set(case.tests_named(question.expected or ()))
-    removed = set(case.tests_named(question.removed))
     reached = _reached(case, tests)
     found = []
     for test in tests:
@@ -235,13 +245,13 @@ def _subjects(view: View, tests: list[int]) -> list[Subject]:
             base=view.base.tries(test),
             is_present=bool(view.head.seen[test]),
             is_skipped=bool(view.head.seen[test] and not view.head.ran[test]),
-            is_expected=test in expected,
+            is_expected=bool(case.expected[test]),
             on_base=_on_base(view, test),
             same_signature=bool(on_head[test] & on_base[test]),
             standing=status,
             is_excusable=status is Status.QUARANTINED and case.project.mode is Mode.ENFORCE,
-            must_pass=test in must,
-            is_removed=test in removed,
+            must_pass=bool(case.must_pass[test]),
+            is_removed=bool(case.removed[test]),
             rate=trunk.rate(test),
             alarm_reruns=trunk.alarm(test) if status is Status.QUARANTINED else 1,
             is_reached=reached.get(test),

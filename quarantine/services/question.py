@@ -24,7 +24,7 @@ def _finite(value: float) -> float:
     return value
 
 
-Name = Annotated[str, Field(min_length=1, max_length=4000), NoNul]
+Name = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]+$")]
 Names = Annotated[list[Name], Field(max_length=MAX_NAMES)]
 Amount = Annotated[float, AfterValidator(_finite)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]

@@ -37,9 +37,9 @@ def gating_of(case: Case, views: Sequence[View]) -> Gating:
         gating_ran = view.gating & view.head.ran
         ran += int(np.count_nonzero(gating_ran))
         passed += int(np.count_nonzero(view.passing))
-        known = view.known if expected is None else case.mask(expected)
+        known = view.known if expected is None else case.expected
         of += int(np.count_nonzero(view.gating & (known | view.head.ran)))
-    of += sum(not case.names[name] for name in expected or ())
+    of += len(case.unknown) if expected is not None else 0
     return Gating(ran, passed, of)
 
 

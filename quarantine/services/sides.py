@@ -192,16 +192,16 @@ def base_of(
     project_id: int,
     judged: Mapping[str, Any],
     *,
+    variants: Iterable[str],
     trees: Iterable[str],
     reruns: frozenset[int],
     tests: int,
 ) -> Base:
-    """Return the runs of these trees that say what the judged build would do without the change.
+    """Return the runs of these trees that say, in these variants, what the judged build would do without the change.
 
     `reruns` are those that were made for this very verdict, so in the judged build's own command. Of others an equal
     command says that they ran the same, provided that it was recorded.
     """
-    variants = codes_of.variants_of_build(connection, project_id, judged["seq"])
     lane = Lane(judged["lane"])
     found = {
         variant: [

@@ -63,12 +63,13 @@ def ask(
     canary = question.canary
 
     def asked(taken: Taken) -> Answer:
-        _require_tree(taken)
-        number = _known(taken, question)
-        if number is None:
-            number = verdicts.add(taken.connection, taken.project.id, _new_row(taken, question, ticket))
-        _add_run(taken, number, _HEAD, canary, question.runner_s)
-        return _decided(app, taken, number), taken.receipt
+        judged = _stored(taken)
+        row = _known(taken, question)
+        if row is None:
+            row = _new_row(taken, question, ticket)
+            row["number"] = verdicts.add(taken.connection, taken.project.id, row)
+        _add_run(taken, row["number"], _HEAD, canary, question.runner_s)
+        return _decided(app, taken, row, judged, question), taken.receipt
 
     return take_in(
         app, slug, bearer, part, documents, then=asked, may_be_empty=True,
@@ -93,11 +94,13 @@ def add_rerun(
         side = _side(connection, project, row, build)
 
     def rerun(taken: Taken) -> Answer:
-        _require_tree(taken)
+        _stored(taken)
         if side == _BASE and row["base_tree"] is None:
             verdicts.rewrite(taken.connection, taken.project.id, row["number"], {"base_tree": build.tree})
+            row["base_tree"] = build.tree
         _add_run(taken, row["number"], side, note.canary, note.runner_s)
-        return _decided(app, taken, row["number"]), taken.receipt
+        judged = builds.get(taken.connection, taken.project.id, [row["build_seq"]])[row["build_seq"]]
+        return _decided(app, taken, row, judged, Question.from_json(_unpacked(row["question"]))), taken.receipt
 
     return take_in(
         app, slug, bearer, part, documents, then=rerun, may_be_empty=True,
@@ -145,23 +148,24 @@ def _check(lane: Lane, part: BuildPart, question: Question) -> None:
         )
 
 
-def _require_tree(taken: Taken) -> None:
-    """Raise Conflict when the build of this name is of another tree: one tree's outcomes would speak for the other."""
+def _stored(taken: Taken) -> dict[str, Any]:
+    """Return the build's row.
+
+    Raises Conflict when the build of this name is of another tree: one tree's outcomes would speak for the other.
+    """
     stored = builds.get(taken.connection, taken.project.id, [taken.seq])[taken.seq]
     if stored["tree"] != taken.build.tree:
         raise Conflict(
             f"Build {taken.build.build!r} came in before, on another tree.",
             mend="Give every execution a name of its own.",
         )
+    return stored
 
 
-def _known(taken: Taken, question: Question) -> int | None:
-    """Return the number of the verdict that answers this very question about this build; None when there is none."""
-    stated = question.to_json()
-    for row in verdicts.of_build(taken.connection, taken.project.id, taken.seq):
-        if _unpacked(row["question"]) == stated:
-            return int(row["number"])
-    return None
+def _known(taken: Taken, question: Question) -> dict[str, Any] | None:
+    """Return the verdict that answers this very question about this build; None when there is none."""
+    rows = verdicts.of_build(taken.connection, taken.project.id, taken.seq)
+    return next((row for row in rows if Question.from_json(_unpacked(row["question"])) == question), None)
 
 
 def _new_row(taken: Taken, question: Question, ticket: str | None) -> dict[str, Any]:
@@ -275,12 +279,14 @@ def _base_trees(connection: Connection, project: Project, row: Mapping[str, Any]
     return sorted((found | {row["base_tree"]}) - {None, tree})
 
 
-def _decided(app: App, taken: Taken, number: int) -> dict[str, Any]:
+def _decided(
+    app: App, taken: Taken, row: Mapping[str, Any], judged: Mapping[str, Any], question: Question
+) -> dict[str, Any]:
     """Judge a verdict from what is stored now, store what it came to, and return the answer."""
-    connection, project = taken.connection, taken.project
-    row = verdicts.get(connection, project.id, number) or {}
+    connection, project, number = taken.connection, taken.project, row["number"]
     runs = verdicts.runs_of(connection, project.id, number)
-    case = _case(app, taken, row, frozenset(run["build_seq"] for run in runs if run["side"] == _BASE))
+    base_reruns = frozenset(run["build_seq"] for run in runs if run["side"] == _BASE)
+    case = _case(app, taken, row, judged=judged, question=question, base_reruns=base_reruns)
     views = views_of(case)
     gating = gating_of(case, views)
     subjects = {id(one.facts): one for one in subjects_of(case, views)}
@@ -322,12 +328,19 @@ def _decided(app: App, taken: Taken, number: int) -> dict[str, Any]:
     return answer
 
 
-def _case(app: App, taken: Taken, row: Mapping[str, Any], base_reruns: frozenset[int]) -> Case:
+def _case(
+    app: App,
+    taken: Taken,
+    row: Mapping[str, Any],
+    *,
+    judged: Mapping[str, Any],
+    question: Question,
+    base_reruns: frozenset[int],
+) -> Case:
     connection, project = taken.connection, taken.project
-    question = Question.from_json(_unpacked(row["question"]))
-    judged = builds.get(connection, project.id, [row["build_seq"]])[row["build_seq"]]
     named = [*question.must_pass, *(question.expected or ()), *question.removed]
     trees = _base_trees(connection, project, row, judged["tree"])
+    head = head_of(connection, project.id, judged, project.tests)
     return Case(
         connection=connection,
         project=project,
@@ -337,8 +350,16 @@ def _case(app: App, taken: Taken, row: Mapping[str, Any], base_reruns: frozenset
         names=app.names.resolve(connection, project.id, named, project.tests),
         changed=_changed(row["changed"]),
         index=app.reach.of(connection, project, project.tests),
-        head=head_of(connection, project.id, judged, project.tests),
-        base=base_of(connection, project.id, judged, trees=trees, reruns=base_reruns, tests=project.tests),
+        head=head,
+        base=base_of(
+            connection,
+            project.id,
+            judged,
+            variants=head.uploads,
+            trees=trees,
+            reruns=base_reruns,
+            tests=project.tests,
+        ),
         base_trees=trees,
         base_reruns=base_reruns,
         now=taken.now,

@@ -16,7 +16,7 @@ import click
 from quarantine.client.gating import GatingSet
 from tests.benchmarks.figures import Figure, cpu_s, ratio
 from tests.benchmarks.product import SLUG, Product, product
-from tests.benchmarks.reports import BareReader, reach_lines, report
+from tests.benchmarks.reports import BareReader, names_of, reach_lines, report
 
 CASES = 5_000
 ROOT = Path(__file__).parents[2]
@@ -59,6 +59,27 @@ def ingest() -> Iterator[Figure]:
         made.upload(large)
         grown = ratio(lambda: made.upload(large), lambda: made.upload(few), rounds=7)
         yield Figure("ingest-10-times-the-tests", grown, "times 5,000 cases")
+
+
+@part
+def verdict() -> Iterator[Figure]:
+    """A verdict on a loop's run, without and with the names of the expected tests, against taking the run in alone."""
+    with product() as made:
+        made.prepared(report(CASES), part={"commit": "b" * 40, "tree": "b" * 64})()
+        token = made.created_token("agent", "T-1")
+        stated = {"base_commit": "b" * 40, "complete": False, "command": "pytest", "exit_code": 1}
+        question = {"schema": 1, "can_rerun": True, "attempt": 1, "runner_s": 1.5}
+        expected = {"expected": names_of(CASES)}
+        fresh = _reports()
+        sides: list[list[float]] = [[], [], []]
+        for _ in range(25):
+            data = next(fresh)
+            for side, asked in zip(sides, (None, question, question | expected), strict=True):
+                side.append(cpu_s(made.prepared(data, token=token, part=stated, question=asked)))
+        alone, plain, named = (statistics.median(side[3:]) for side in sides)
+        note = f"{plain * 1e3:.0f} ms against {alone * 1e3:.0f} ms"
+        yield Figure("gate-5000-cases", plain / alone, "times the ingest alone", note)
+        yield Figure("gate-5000-names", named / alone, "times the ingest alone", f"{named * 1e3:.0f} ms")
 
 
 @part

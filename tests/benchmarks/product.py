@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -45,25 +45,31 @@ class Product:
             Settings.model_validate({"database": f"sqlite:///{folder / 'bench.db'}"}), clock=self.clock, migrate=True
         )
         decisions.create_project(self.app, SLUG, bearer=OWNER)
-        self.token = decisions.create_token(
-            self.app, SLUG, scope="report", lane="trunk", change=None, label="", lifetime=None, bearer=OWNER
-        )
+        self.token = self.created_token("trunk")
         self.web = create_web(self.app)
         self.gatekeeper = Gatekeeper(self.app)
         self.web.router.routes.insert(0, Route("/v1/projects/{project}/empty", self._empty))
         self.loop = asyncio.new_event_loop()
         self._builds = 0
 
+    def created_token(self, lane: str, change: str | None = None) -> str:
+        """Return a new token that reports on this lane."""
+        return decisions.create_token(
+            self.app, SLUG, scope="report", lane=lane, change=change, label="", lifetime=None, bearer=OWNER
+        )
+
     async def _empty(self, request: Request) -> Response:
         await self.gatekeeper.bearer(request, request.path_params["project"])
         return Response(b"{}", media_type="application/json")
 
-    def call(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> int:
-        """Make one request and return the status."""
-        return self.loop.run_until_complete(self._call(method, path, body, content_type))
+    def call(
+        self, method: str, path: str, body: bytes = b"", content_type: str = "", *, token: str | None = None
+    ) -> int:
+        """Make one request, with the trunk token unless another is given, and return the status."""
+        return self.loop.run_until_complete(self._call(method, path, body, content_type, token or self.token))
 
-    async def _call(self, method: str, path: str, body: bytes, content_type: str) -> int:
-        headers = [(b"host", b"bench"), (b"authorization", f"Bearer {self.token}".encode())]
+    async def _call(self, method: str, path: str, body: bytes, content_type: str, token: str) -> int:
+        headers = [(b"host", b"bench"), (b"authorization", f"Bearer {token}".encode())]
         if content_type:
             headers += [(b"content-type", content_type.encode()), (b"content-length", str(len(body)).encode())]
         scope: dict[str, Any] = {
@@ -88,22 +94,40 @@ class Product:
 
     def upload(self, report: bytes) -> None:
         """Send one report as a trunk build of its own, two hours after the last."""
+        self.prepared(report)()
+
+    def prepared(
+        self,
+        report: bytes,
+        *,
+        token: str | None = None,
+        part: Mapping[str, Any] | None = None,
+        question: Mapping[str, Any] | None = None,
+    ) -> Callable[[], None]:
+        """Return a call that sends one report as `upload` does, on trunk unless the token says otherwise.
+
+        `part` holds further fields of the build part. With a question the verdict on the run is asked for as well.
+        """
         self._builds += 1
         self.clock.advance(timedelta(hours=2))
         number = self._builds
-        part = {
+        stated = {
             "schema": 1,
             "build": f"bench-{number}",
             "job": JOB,
             "tree": f"{number:064x}",
             "commit": f"{number:040x}",
-        }
-        body = _multipart(json.dumps(part).encode(), report)
-        status = self.call(
-            "POST", f"/v1/projects/{SLUG}/reports", body, f"multipart/form-data; boundary={_BOUNDARY.decode()}"
-        )
-        if status != 202:
-            raise RuntimeError(f"the upload was answered with {status}")
+        } | dict(part or {})
+        body = _multipart(report, build=stated, **({} if question is None else {"question": question}))
+        resource = "reports" if question is None else "verdicts"
+        kind = f"multipart/form-data; boundary={_BOUNDARY.decode()}"
+
+        def send() -> None:
+            status = self.call("POST", f"/v1/projects/{SLUG}/{resource}", body, kind, token=token)
+            if status not in (200, 202):
+                raise RuntimeError(f"the upload was answered with {status}")
+
+        return send
 
     def send_reach(self, lines: bytes) -> None:
         """Send a reach map."""
@@ -147,10 +171,15 @@ def _outcomes_row(project_id: int, number: int, variant: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _multipart(part: bytes, report: bytes) -> bytes:
+def _multipart(report: bytes, **parts: Mapping[str, Any]) -> bytes:
+    fields = [
+        b"--" + _BOUNDARY + f'\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'.encode()
+        + json.dumps(dict(value)).encode() + b"\r\n"
+        for name, value in parts.items()
+    ]  # fmt: skip
     return b"".join(
         [
-            b"--" + _BOUNDARY + b'\r\nContent-Disposition: form-data; name="build"\r\n\r\n' + part + b"\r\n",
+            *fields,
             b"--" + _BOUNDARY + b'\r\nContent-Disposition: form-data; name="report"; filename="junit.xml"\r\n',
             b"Content-Type: application/xml\r\n\r\n" + report + b"\r\n--" + _BOUNDARY + b"--\r\n",
         ]

@@ -38,6 +38,15 @@ def reach_lines(tests: int, files: int, *, reached: int = 60) -> bytes:
     return "\n".join(lines).encode()
 
 
+def names_of(cases: int) -> list[str]:
+    """Return the names of the cases of such a report, as pytest names them on the command line."""
+    return [
+        f"tests/billing/pkg{number // 500}/test_module_{number // 20}.py::"
+        f"test_discount_is_applied_{number}[{number % 7}-customer]"
+        for number in range(cases)
+    ]
+
+
 def report(cases: int, *, failing: frozenset[int] = frozenset()) -> bytes:
     """Return a report of so many cases."""
     body = "".join(case(number, failed=number in failing) for number in range(cases))
