@@ -1,6 +1,5 @@
 """What was run and tested, as the verbs that send or show it are told: the tree's root, the build, the report files."""
 
-import glob
 import os
 import shlex
 from collections.abc import Callable, Sequence
@@ -126,18 +125,15 @@ def found_reports(context: click.Context, parameter: click.Parameter, words: tup
 
     A callback of click's, for an argument.
     """
+    from quarantine.client.report_files import matching
+
     files: dict[Path, None] = {}
     missing = []
     for word in words:
-        matched = [word] if os.path.lexists(word) else _matching(word)
+        matched = [Path(word)] if os.path.lexists(word) else matching(Path(), [word])
         files |= dict.fromkeys(ReportFile().convert(name, parameter, context) for name in matched)
         missing += [] if matched else [word]
     return Found(tuple(files), tuple(missing))
-
-
-def _matching(word: str) -> list[str]:
-    """Return the files that a glob matches, sorted."""
-    return sorted(filter(os.path.isfile, glob.glob(word, recursive=True)))  # noqa: PTH207 - it may begin anywhere
 
 
 def root_of(given: Path | None) -> Root:

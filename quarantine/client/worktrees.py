@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from quarantine.client.errors import TreeError
-from quarantine.client.git import git
+from quarantine.client.git import git, top_level
 
 __all__ = ["LOCK_FILE", "add_worktree", "alone", "checkout", "remove_worktree", "scratch_worktree"]
 
@@ -66,7 +66,4 @@ def scratch_worktree(repository: Path, commit: str) -> Iterator[Path]:
 
 def checkout(repository: Path) -> Path:
     """Return the folder the repository is checked out in; a bare one is its own."""
-    try:
-        return Path(os.fsdecode(git(repository, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
-    except TreeError:
-        return repository
+    return top_level(repository) or repository
