@@ -269,8 +269,8 @@ def _change(file: PatchedFile, head: Sequence[str], names: _Names) -> Change:
     said = _said(head)
     if old is not None and new is not None and old != new and not names.bare:
         raise _malformed(f"{old} and {new} are two names of one file, without `rename from` and `rename to`")
-    old_mode = _mode(said.get("old mode ", said.get("deleted file mode ")), path)
-    new_mode = _mode(said.get("new mode ", said.get("new file mode ")), path)
+    old_mode = _mode(said.get("old mode ", said.get("deleted file mode ", _FILE if new is None else None)), path)
+    new_mode = _mode(said.get("new mode ", said.get("new file mode ", _FILE if old is None else None)), path)
     added = tuple(
         (line.target_line_no or 0, line.value.rstrip("\r\n")) for hunk in file for line in hunk if line.is_added
     )
@@ -321,9 +321,9 @@ def _written(change: Change) -> bytes:
     old, new = change.old or change.new or "", change.new or change.old or ""
     head = [f"diff --git {quoted(f'a/{old}')} {quoted(f'b/{new}')}"]
     if change.old is None:
-        head.append(f"new file mode {change.new_mode or _FILE}")
+        head.append(f"new file mode {change.new_mode}")
     elif change.new is None:
-        head.append(f"deleted file mode {change.old_mode or _FILE}")
+        head.append(f"deleted file mode {change.old_mode}")
     elif change.new_mode is not None:
         head += [f"old mode {change.old_mode or _FILE}", f"new mode {change.new_mode}"]
     if old != new:
