@@ -5,14 +5,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from quarantine.cli.judging import as_a_run, exits_of_a_verdict, judge, on_verdict, patterns_of, question_of
+from quarantine.cli.judging import (
+    as_a_run,
+    exits_of_a_verdict,
+    judge,
+    on_verdict,
+    patterns_of,
+    question_of,
+    target_of_verdict,
+)
 from quarantine.cli.options import complain
-from quarantine.cli.remote import on_daemon, target_of
+from quarantine.cli.remote import on_daemon
 from quarantine.cli.tested import Found, found_reports, on_judged_build, part_of, root_of
+
+if TYPE_CHECKING:
+    from quarantine.client.target import Target
 
 
 class Named(NamedTuple):
@@ -71,18 +82,18 @@ def command(context: click.Context, /, named: Named, **options: Any) -> None:
     not a byte of it has changed, and on the base in a scratch worktree. The command sees no QUARANTINE_TOKEN.
 
     When the daemon gives no verdict, it is decided here by the last snapshot of the gating set, for at most its maximum
-    age; then every test gates. The run is kept on this machine and sent with the next upload.
+    age; then every test gates. The run is kept on this machine and sent with the next upload. So it is decided where no
+    daemon is named, as in a fork that has no secrets: then every test gates.
 
     Exit codes: 0 accept, 1 reject, 3 inconclusive; 2 when the call has to be mended or something broke down.
     """
     with exits_of_a_verdict(context):
         if options["exit_code"] is None:
             raise click.UsageError("Missing option '--exit-code'. A report alone does not say how the run ended.")
-        target = target_of(options["url"], options["project"], options["token"])
-        _judge(context, target, named, options)
+        _judge(context, target_of_verdict(options), named, options)
 
 
-def _judge(context: click.Context, target: Any, named: Named, options: dict[str, Any]) -> None:
+def _judge(context: click.Context, target: "Target | None", named: Named, options: dict[str, Any]) -> None:
     from quarantine.client.head_and_base import JudgedRun
     from quarantine.client.tree import read_tree
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from quarantine.cli.options import complain, drop_stdout, json_option, print_json, say
+from quarantine.cli.remote import target_of
 
 if TYPE_CHECKING:
     from quarantine.client.errors import Refused
@@ -20,7 +21,16 @@ if TYPE_CHECKING:
     from quarantine.client.target import Target
     from quarantine.client.wire import Unreachable
 
-__all__ = ["EXIT_CODES", "as_a_run", "exits_of_a_verdict", "judge", "on_verdict", "patterns_of", "question_of"]
+__all__ = [
+    "EXIT_CODES",
+    "as_a_run",
+    "exits_of_a_verdict",
+    "judge",
+    "on_verdict",
+    "patterns_of",
+    "question_of",
+    "target_of_verdict",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -167,9 +177,14 @@ def _before_wildcards(parts: Sequence[str]) -> list[str]:
     return found
 
 
+def target_of_verdict(options: Mapping[str, Any]) -> "Target | None":
+    """Return whom to ask; None when no daemon is named, as in a fork that has no secrets."""
+    return target_of(options["url"], options["project"], options["token"]) if (options["url"] or "").strip() else None
+
+
 def judge(
     context: click.Context,
-    target: "Target",
+    target: "Target | None",
     run: "JudgedRun",
     question: Mapping[str, Any],
     reports: Sequence[Path],
@@ -179,6 +194,21 @@ def judge(
 
     When the daemon gives none it is decided here; the run is kept, and sent with the next upload.
     """
+    if target is None:
+        answer = _decided_alone(run, question, reports)
+    else:
+        answer = _asked(target, run, question, reports, options)
+    _show(answer, target.url if target else "", options)
+    context.exit(EXIT_CODES[answer["verdict"]])
+
+
+def _asked(
+    target: "Target",
+    run: "JudgedRun",
+    question: Mapping[str, Any],
+    reports: Sequence[Path],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
     from quarantine.client.errors import Refused
     from quarantine.client.settling import Budget, settled_verdict
     from quarantine.client.upload import flush_spool
@@ -191,11 +221,16 @@ def judge(
     except (Refused, Unreachable) as error:
         if isinstance(error, Refused) and error.status in _ASKED_WRONGLY:
             raise
-        answer = _decided_here(target, run, question, reports, error)
-    else:
-        flush_spool(target)
-    _show(answer, target, options)
-    context.exit(EXIT_CODES[answer["verdict"]])
+        return _decided_here(target, run, question, reports, error)
+    flush_spool(target)
+    return answer
+
+
+def _decided_alone(run: "JudgedRun", question: Mapping[str, Any], reports: Sequence[Path]) -> dict[str, Any]:
+    from quarantine.cli.local_verdict import local_verdict
+
+    complain("No daemon is named (--url and QUARANTINE_URL are empty). Decided here, with every test gating.")
+    return local_verdict(run.build_part, question, reports, lambda _test, _variant: True)
 
 
 def _decided_here(
@@ -210,7 +245,7 @@ def _decided_here(
 
     gating = GatingSet(target.url, target.project, target.token)
     with contextlib.redirect_stderr(io.StringIO()):  # what it would say is part of the one line below
-        answer = local_verdict(run.build_part, question, reports, gating)
+        answer = local_verdict(run.build_part, question, reports, gating.is_gating)
         snapshot = gating.snapshot
     by = f"by snapshot {snapshot} of the gating set" if snapshot else "with every test gating"
     why = str(error) if str(error).endswith(".") else f"{target.url} gives no verdict ({error})."
@@ -229,7 +264,7 @@ def _kept(target: "Target", run: "JudgedRun", reports: Sequence[Path]) -> str:
     return f"The run waits in {folder} and is sent with the next upload."
 
 
-def _show(answer: Mapping[str, Any], target: "Target", options: Mapping[str, Any]) -> None:
+def _show(answer: Mapping[str, Any], url: str, options: Mapping[str, Any]) -> None:
     """Print the answer and write the record; a terminal that takes no text changes no verdict."""
     from quarantine.cli.verdict_text import verdict_text
 
@@ -237,7 +272,7 @@ def _show(answer: Mapping[str, Any], target: "Target", options: Mapping[str, Any
         if options["as_json"]:
             print_json(answer)
         else:
-            say(verdict_text(answer, target.url))
+            say(verdict_text(answer, url))
     except OSError as error:
         drop_stdout()
         complain(f"The verdict is {answer['verdict']}; it could not be printed: {error.strerror}.")

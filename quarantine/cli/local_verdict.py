@@ -4,12 +4,11 @@ Which tests gate is what the last snapshot says, for at most its maximum age; af
 be compared with the base and nothing is rerun, so a failing gating test rejects.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from quarantine.client.gating import GatingSet
 from quarantine.domain.identity import ID_PREFIX
 from quarantine.domain.outcome import Outcome, Status
 from quarantine.domain.report import Run
@@ -20,7 +19,9 @@ from quarantine.policy.findings import NO_TRIES, TestFacts, Tries
 from quarantine.policy.run_causes import ReportsState, RunFacts, RunFault, is_signal, is_unexplained
 from quarantine.policy.verdict import JudgedTest, Judgement, judge
 
-__all__ = ["local_verdict"]
+__all__ = ["IsGating", "local_verdict"]
+
+IsGating = Callable[[str, Mapping[str, str]], bool]
 
 _FAILED, _PASSED = Tries(failed=1), Tries(passed=1, straight=1)
 _NOT_SHOWN = (
@@ -30,7 +31,7 @@ _NOT_SHOWN = (
 
 
 def local_verdict(
-    part: Mapping[str, Any], question: Mapping[str, Any], reports: Sequence[Path], gating: GatingSet
+    part: Mapping[str, Any], question: Mapping[str, Any], reports: Sequence[Path], is_gating: IsGating
 ) -> dict[str, Any]:
     """Return a verdict of the same shape as the daemon's answer, without an id, evidence or a record.
 
@@ -38,12 +39,12 @@ def local_verdict(
         part: the build part.
         question: what would have been asked.
         reports: the report files; none for a run that left none.
-        gating: who says which tests gate.
+        is_gating: says whether a test gates, by its id and its variant.
     """
     with ExitStack() as stack:
         documents = [Document(path.name, stack.enter_context(path.open("rb"))) for path in reports]
         upload = read_together(documents, stream=str(part.get("stream", "")))
-    suite = _Suite(upload, part, question, gating)
+    suite = _Suite(upload, part, question, is_gating)
     judgement = judge(_run_facts(upload, part, question, suite), suite.facts(), Policy())
     return _answer(judgement, suite)
 
@@ -51,7 +52,9 @@ def local_verdict(
 class _Suite:
     """The tests of the reports, as far as they bear on the verdict."""
 
-    def __init__(self, upload: Upload, part: Mapping[str, Any], question: Mapping[str, Any], gating: GatingSet) -> None:
+    def __init__(
+        self, upload: Upload, part: Mapping[str, Any], question: Mapping[str, Any], is_gating: IsGating
+    ) -> None:
         self.variant = {**part.get("variant", {}), **({"job": part["job"]} if part.get("job") else {})}
         self.named = {name: frozenset(question.get(name) or ()) for name in ("must_pass", "expected", "removed")}
         self.by_name: dict[str, Run] = {}
@@ -59,7 +62,7 @@ class _Suite:
         self.gating_ran = self.gating_passed = 0
         self._facts: list[TestFacts] = []
         for run in upload.runs:
-            self._take(run, gating)
+            self._take(run, is_gating)
 
     def facts(self) -> Iterator[TestFacts]:
         """Yield what is known of every test that bears on the verdict, absent ones included."""
@@ -69,13 +72,13 @@ class _Suite:
         for name in sorted(self.named["expected"] - self.named["must_pass"] - self.seen):
             yield TestFacts(name=name, is_present=False, is_expected=True, is_removed=name in self.named["removed"])
 
-    def _take(self, run: Run, gating: GatingSet) -> None:
+    def _take(self, run: Run, is_gating: IsGating) -> None:
         names = _names(run)
         said = {which: names & wanted for which, wanted in self.named.items()}
         self.seen |= said["must_pass"] | said["expected"]
         must_pass = bool(said["must_pass"])
         variant = {**self.variant, **dict(run.origin.variant)}
-        gates = must_pass or gating.is_gating(_id(run), variant)
+        gates = must_pass or is_gating(_id(run), variant)
         head = _tries(run)
         if gates and head.total:
             self.gating_ran += 1

@@ -4,14 +4,23 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from quarantine.cli.judging import as_a_run, exits_of_a_verdict, judge, on_verdict, patterns_of, question_of
+from quarantine.cli.judging import (
+    as_a_run,
+    exits_of_a_verdict,
+    judge,
+    on_verdict,
+    patterns_of,
+    question_of,
+    target_of_verdict,
+)
 from quarantine.cli.options import complain
-from quarantine.cli.remote import on_daemon, target_of
+from quarantine.cli.remote import on_daemon
 from quarantine.cli.tested import Found, Root, on_build_to_come, part_of, root_of
 
 if TYPE_CHECKING:
@@ -50,7 +59,7 @@ def command(context: click.Context, /, words: tuple[str, ...], globs: tuple[str,
     --report-only the command's own, and 124 when its time was up.
     """
     with exits_of_a_verdict(context):
-        target = target_of(options["url"], options["project"], options["token"])
+        target = target_of_verdict(options)
         root = root_of(options["root"])
         folder = root.path / root.within
         _check_program(words[0], folder, options["python"])
@@ -67,7 +76,7 @@ def _check_program(word: str, folder: Path, python: str | None) -> None:
 
 
 def _run(
-    context: click.Context, target: "Target", root: Root, patterns: tuple[str, ...], options: dict[str, Any]
+    context: click.Context, target: "Target | None", root: Root, patterns: tuple[str, ...], options: dict[str, Any]
 ) -> None:
     from quarantine.client.report_files import EVERY_XML, flaw
 
@@ -81,12 +90,20 @@ def _run(
     _tell(ran, run)
     reports = ran.reports if usable else ()
     if options["report_only"]:
-        from quarantine.client.upload import post_reports
-
-        post_reports(target, part, reports)
+        _send(target, part, reports)
         context.exit(_TIMED_OUT if ran.exit_code is None else ran.exit_code)
     question |= {"timed_out": ran.timed_out, "runner_s": round(ran.seconds, 3)}
     judge(context, target, run, question, reports, options)
+
+
+def _send(target: "Target | None", part: dict[str, Any], reports: Sequence[Path]) -> None:
+    """Send the reports; trouble with that is said and changes nothing."""
+    from quarantine.client.upload import post_reports
+
+    if target is None:
+        complain("No daemon is named (--url and QUARANTINE_URL are empty), so nothing is sent.")
+    else:
+        post_reports(target, part, reports)
 
 
 def _to_be_judged(root: Path, patterns: tuple[str, ...], options: dict[str, Any]) -> "JudgedRun":

@@ -248,6 +248,24 @@ def test_without_a_daemon_a_failing_gating_test_rejects(shell: Shell) -> None:
 
 
 @pytest.mark.usefixtures("repository")
+def test_a_fork_without_secrets_is_judged_with_every_test_gating(shell: Shell) -> None:
+    """No daemon is named: that is said in one line, and nothing is kept."""
+    at = ("--project", PROJECT, "--report", "r.xml", "--base", "main~1", "--exit-code")
+    said = shell.run("gate", *at, "1", code=1)
+    assert said.err == (
+        "quarantine: No daemon is named (--url and QUARANTINE_URL are empty). Decided here, with every test gating.\n"
+    )
+    assert said.out.startswith("REJECT")
+    (shell.folder / "r.xml").write_bytes(GREEN)
+    assert shell.run("gate", *at, "0", "--json", QUARANTINE_URL=" ").json["verdict"] == "accept"
+    assert not (shell.folder.parent / "home").exists()
+    ran = shell.run(
+        "run", "--project", PROJECT, "--base", "main~1", "--report-only", "--", "sh", "-c", "exit 7", code=7
+    )
+    assert "so nothing is sent" in ran.err
+
+
+@pytest.mark.usefixtures("repository")
 def test_the_last_snapshot_excuses_until_it_is_too_old(shell: Shell, judge: FakeJudge) -> None:
     """A quarantined failure is excused by it; must-pass it is not, nor in observe mode, nor after its maximum age."""
     report_id = local(shell, "http://127.0.0.1:9", code=1)["tests"][0]["id"]
