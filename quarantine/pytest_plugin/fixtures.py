@@ -10,8 +10,10 @@ import hashlib
 import inspect
 from collections import defaultdict
 from collections.abc import Generator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -58,8 +60,8 @@ class _Key(NamedTuple):
 class _Use(NamedTuple):
     """What may be used: these definitions, where they were set up for one of these nodes."""
 
-    definitions: frozenset[_Definition]
-    nodes: frozenset[str]
+    definitions: AbstractSet[_Definition]
+    nodes: AbstractSet[str]
 
     def joined(self, other: "_Use") -> "_Use":
         return _Use(self.definitions | other.definitions, self.nodes | other.nodes)
@@ -87,6 +89,7 @@ class Recorder:
         self._paid: dict[_Key, set[str]] = defaultdict(set)
         self._needs: dict[_Key, _Use] = {}
         self._uses: dict[str, _Use] = {}
+        self._definitions: WeakKeyDictionary[Any, _Definition] = WeakKeyDictionary()
         self._nodes_set_up: set[str] = set()
 
     def map(self) -> FixtureMap:
@@ -130,7 +133,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
         """Charge what follows to the tear-down; note what the test has used, now that it is over."""
-        use = _use(item, self.root)
+        use = self._use(item)
         if use is not None:
             self._uses[item.nodeid] = self._uses.get(item.nodeid, _NOTHING).joined(use)
         return (yield from self._during(item, "teardown"))
@@ -153,7 +156,7 @@ class Recorder:
         """
         if request.scope == "function" or self._item is None:
             return (yield)
-        key = _Key(_definition(fixturedef, self.root), request.node.nodeid)
+        key = _Key(self._definition(fixturedef), request.node.nodeid)
         self._scopes[key] = request.scope
         fixturedef.addfinalizer(self._leave)
         self._enter(key)
@@ -162,9 +165,26 @@ class Recorder:
         finally:
             self._leave()
             fixturedef.addfinalizer(lambda: self._enter(key))
-            use = _use(self._item, self.root) if "request" in fixturedef.argnames else None
+            use = self._use(self._item) if "request" in fixturedef.argnames else None
             if use is not None:  # it may have asked for others by name
                 self._needs[key] = self._needs.get(key, _NOTHING).joined(use)
+
+    def _definition(self, fixturedef: Any) -> _Definition:
+        known = self._definitions.get(fixturedef)
+        if known is None:
+            known = self._definitions[fixturedef] = _definition(fixturedef, self.root)
+        return known
+
+    def _use(self, item: Any) -> _Use | None:
+        """Return what a test may have used; None when pytest does not tell, so that it is charged more widely."""
+        static = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
+        active = getattr(getattr(item, "_request", None), "_fixture_defs", None)
+        if static is None or active is None:
+            return None
+        chain = item.listchain()
+        several = (*static.values(), active.values())
+        found = {self._definition(one) for definitions in several for one in definitions}
+        return _Use(found.union(map(_set_up_of, chain[:-1])), frozenset(node.nodeid for node in chain))
 
     def _enter(self, key: _Key) -> None:
         """Go into the context of a fixture; where no test is running there is none, and nobody in particular pays."""
@@ -188,20 +208,6 @@ def _definition(fixturedef: Any, root: Path) -> _Definition:
     file = Path(code.co_filename)
     shown = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
     return _Definition(fixturedef.argname, f"{shown}:{code.co_firstlineno}", str(fixturedef.baseid or ""))
-
-
-def _use(item: Any, root: Path) -> _Use | None:
-    """Return what a test may have used; None when pytest does not tell, so that it is charged more widely."""
-    static = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
-    request = getattr(item, "_request", None)
-    active = getattr(request, "_fixture_defs", None)
-    if static is None or active is None:
-        return None
-    found = {_definition(one, root) for several in static.values() for one in several}
-    found.update(_definition(one, root) for one in active.values())
-    chain = item.listchain()
-    found.update(map(_set_up_of, chain[:-1]))
-    return _Use(frozenset(found), frozenset(node.nodeid for node in chain))
 
 
 def _set_up_of(node: Any) -> _Definition:
