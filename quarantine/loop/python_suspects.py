@@ -87,7 +87,8 @@ _DETACHING = frozenset({"daemon", "start_new_session", "preexec_fn", "process_gr
 def suspects(tree: ast.Module) -> Iterator[Suspect]:
     """Yield what is suspect in a module, in no order; a line may come more than once."""
     aliases = _aliases(tree)
-    modules = {name: meaning for name, meaning in aliases.items() if name not in _bound(tree)}
+    bound = _bound(tree)
+    modules = {name: meaning for name, meaning in aliases.items() if name not in bound}
     prose = _docstrings(tree)
     for node in ast.walk(tree):
         yield from _imports(node)

@@ -14,9 +14,9 @@ GUARDED = (
     "web/package.json build.gradle.kts pom.xml Makefile sub/Makefile x.pth src/x.pth sitecustomize.py "
     "src/usercustomize.py pkg/__pycache__/a.cpython-311.pyc pytest.py _pytest/main.py pluggy.py coverage.py "
     "unittest/case.py json.py src/json.py json/__init__.py lib/random.so time.pyc .github/workflows/ci.yml "
-    ".gitlab-ci.yml .circleci/config.yml Jenkinsfile .buildkite/pipeline.yml azure-pipelines.yml quarantine.toml .gitignore "
-    ".gitattributes sub/.gitmodules .env .python-version TESTS/Test_A.PY Conftest.py PYTEST.INI Makefile json.PY "
-    ".GitHub/x Setup.CFG "
+    ".gitlab-ci.yml .circleci/config.yml Jenkinsfile .buildkite/pipeline.yml azure-pipelines.yml quarantine.toml "
+    ".gitignore .gitattributes sub/.gitmodules .env .python-version TESTS/Test_A.PY Conftest.py PYTEST.INI "
+    "Makefile json.PY .GitHub/x Setup.CFG "
 )
 OPEN = (
     "src/app.py pkg/json.py json.txt html/page.css docs/tests.md README.md contest.py latest/x.py "
