@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from quarantine.record.anatomy import Anatomy, Frame, Raised
-from quarantine.record.noise import calm, shape, tidy
+from quarantine.record.noise import calm, is_comparison, settled, shape, tidy
 from quarantine.record.places import repository_frames
 from quarantine.record.reading import phase, read
 from quarantine.record.values import Event, Failed
@@ -55,9 +55,10 @@ class Case:
 
     def _tidied(self, link: Raised) -> Raised:
         frames = repository_frames(link.frames, self._root, self.name)
+        cleaned = tidy if is_comparison([link.headline, *link.details]) else settled
         return Raised(
-            tidy(link.headline, self._root),
-            tuple([tidy(line, self._root) for line in link.details]),
+            cleaned(link.headline, self._root),
+            tuple([cleaned(line, self._root) for line in link.details]),
             tuple([frame._replace(code=tidy(frame.code, self._root)) for frame in frames]),
             link.relation,
         )

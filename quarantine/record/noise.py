@@ -1,12 +1,14 @@
 """What changes from run to run, taken out of text that is going to be read, hashed or compared.
 
-Three strengths. `tidy` is for assertions, where a time or a number may be the very thing that is wrong: the root of
-the tested tree, temporary folders and object addresses go. `calm` is for captured output and for the record's key:
-times, durations, UUIDs, process ids and ports go as well. `shape` is for telling failures of one kind from those of
-another: literals and numbers go as well.
+Four strengths. `tidy` is for comparisons and code, where a time or a number may be the very thing that is wrong: the
+root of the tested tree, temporary folders and object addresses go. `settled` is for what else an exception says: times,
+durations, UUIDs, process ids and ports go as well, but for those in quotation marks. `calm` is for captured output and
+for the record's key: the same within quotation marks, and long hexadecimal words. `shape` is for telling failures of
+one kind from those of another: literals and numbers go as well.
 """
 
 import re
+from collections.abc import Iterable
 
 BEFORE_PATH = r"(?<![\w.~/\\-])"
 TEMPORARY = re.compile(
@@ -39,19 +41,23 @@ HEXADECIMAL = re.compile(r"\b(?:0x[0-9a-f]+|(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])
 LITERAL = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|`[^`\n]*`")
 NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?[0-9]+(?:[.,_][0-9]+)*(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 LONGEST_SHAPE = 400
+COMPARISON = re.compile(
+    r"[=!<>]=|\bassert|\bexpect|\bactual\b|\breceived\b|\bgot\b|\bbut was\b|\bdiffer|^\s*[-+] |^\s*(?:left|right): ",
+    re.IGNORECASE,
+)
 
 TIDY = ((TEMPORARY, "<tmp>"), (WINDOWS_TEMPORARY, "<tmp>"), (ADDRESS, "<address>"))
 TIDY_CUES = ("tmp", "/var/", "shm", "/run/", "Temp", "temp", "TEMP", "0x", "@")
 """Without any of these in it, a text is tidy: most are."""
 
-CALM = (
+SETTLED = (
     (UUID, "<uuid>"),
     (TIME, "<time>"),
     (DURATION, "<duration>"),
     (PROCESS, r"\1<pid>"),
     (PORT, r"\1<port>"),
-    (HEXADECIMAL, "<hex>"),
 )
+CALM = (*SETTLED, (HEXADECIMAL, "<hex>"))
 SHAPE = ((LITERAL, "<text>"), (NUMBER, "<n>"))
 
 
@@ -60,6 +66,22 @@ def tidy(text: str, root: str = "") -> str:
     if root and root in text:
         text = re.sub(rf"{BEFORE_PATH}(?:/private)?{re.escape(root)}(?:[/\\]|(?![\w.-]))", "", text)
     return _replaced(text, TIDY) if any(cue in text for cue in TIDY_CUES) else text
+
+
+def is_comparison(lines: Iterable[str]) -> bool:
+    """Whether any of the lines sets what was expected beside what there was."""
+    return any(COMPARISON.search(line) for line in lines)
+
+
+def settled(text: str, root: str = "") -> str:
+    """Return `tidy(text, root)` without times, durations, UUIDs, process ids and ports outside quotation marks."""
+    pieces: list[str] = []
+    end = 0
+    tidied = tidy(text, root)
+    for literal in LITERAL.finditer(tidied):
+        pieces += [_replaced(tidied[end : literal.start()], SETTLED), literal[0]]
+        end = literal.end()
+    return "".join([*pieces, _replaced(tidied[end:], SETTLED)])
 
 
 def calm(text: str, root: str = "") -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quarantine.record.noise import calm, shape, tidy
+from quarantine.record.noise import calm, is_comparison, settled, shape, tidy
 
 ROOT = "/home/me/trees/7f3a"
 
@@ -49,6 +49,38 @@ def test_tidy_takes_out_what_no_assertion_is_about(text: str, shown: str) -> Non
 def test_calm_takes_out_what_differs_between_two_runs_of_the_same(text: str, shown: str) -> None:
     """Times, durations, UUIDs, process ids, ports."""
     assert calm(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("TimeoutError: pid 4711 gave up after 5.03s", "TimeoutError: pid <pid> gave up after <duration>"),
+        ("KeyError: '2026-01-01'", "KeyError: '2026-01-01'"),
+        (
+            'refused by 127.0.0.1:54321 at 12:00:01, asked for "a 3s break"',
+            'refused by 127.0.0.1:<port> at <time>, asked for "a 3s break"',
+        ),
+        ("no commit deadbeef01", "no commit deadbeef01"),
+    ],
+)
+def test_settled_leaves_what_a_program_put_in_quotation_marks(text: str, shown: str) -> None:
+    """A key or a literal is what the program worked with; the rest of a message is where and when."""
+    assert settled(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (["AssertionError: 12:00:01 != 12:00:02"], True),
+        (["it broke", "- a"], True),
+        (["expected 3s to be 4s"], True),
+        (["KeyError: 'a'"], False),
+        (["timed out - after 3s"], False),
+    ],
+)
+def test_a_comparison_is_told_from_another_message(lines: list[str], answer: bool) -> None:  # noqa: FBT001 - a table
+    """By its operator, its words, or its difference."""
+    assert is_comparison(lines) is answer
 
 
 def test_shape_is_the_same_for_other_literals_and_numbers() -> None:

@@ -191,6 +191,15 @@ def test_what_the_log_repeats_of_the_failure_is_not_told_again() -> None:
     assert "[1] captured log call, 52 repeated lines left out:\n| ERROR    shop:a.py:1 lost it\n" in record.text
 
 
+def test_times_stay_where_they_are_compared_and_go_where_they_are_not() -> None:
+    """What differs from run to run is noise, unless the assertion is about it."""
+    compared = failed("a::t", "assert '2026-01-01T10:00:00' == '2026-01-02T10:00:00'")
+    other = failed("b::t", "TimeoutError: worker pid 4711 silent for 5.03s", "tests/test_b.py:3")
+    text = failure_record([compared, other], exit_code=1).text
+    assert "| assert '2026-01-01T10:00:00' == '2026-01-02T10:00:00'\n" in text
+    assert "| TimeoutError: worker pid <pid> silent for <duration>\n" in text
+
+
 def test_a_run_without_failures_says_so() -> None:
     """There may be facts all the same."""
     assert failure_record([], exit_code=None, facts=["No gating test ran."]).text == (
