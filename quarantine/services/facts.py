@@ -339,8 +339,9 @@ def _with_cached_base(view: View, subjects: list[Subject], on_head: _Signatures,
         if one.test is not None and one.facts.base.total
     }
     environment = case.judged["environment_hash"]
-    lanes = [upload.lane for upload in case.base.side.uploads.get(view.variant_hash, ())]
-    if shown:
+    lanes = {upload.lane for upload in case.base.side.uploads.get(view.variant_hash, ())}
+    by_reach = case.index is not None and case.judged["manifest"] is not None
+    if shown and (by_reach or lanes != {Lane.TRUNK}):  # what trunk ran on the very tree is found without a cache
         base_results.keep(
             connection, project.id, view.variant_hash, shown, prints,
             environment_hash=environment, lane=max(lanes, key=list(Lane).index), now=case.now,

@@ -30,11 +30,12 @@ class NameCache:
         held = self._held.get(project_id)
         if held is None or held[0] != tests:
             held = self._held[project_id] = (tests, {})
-        wanted = list(dict.fromkeys(names))
-        new = [name for name in wanted if name not in held[1]]
+        known = held[1]
+        found = {name: known.get(name) for name in names}
+        new = [name for name, tests_of in found.items() if tests_of is None]
         if new:
-            held[1].update(_resolved(connection, project_id, new))
-        return {name: held[1][name] for name in wanted}
+            known.update(_resolved(connection, project_id, new))
+        return {name: known[name] for name in found} if new else found  # type: ignore[return-value]  # none is None
 
     def forget(self, project_id: int) -> None:
         """Drop a project's names: they may be of a transaction that was rolled back."""

@@ -100,7 +100,7 @@ def add_rerun(
             row["base_tree"] = build.tree
         _add_run(taken, row["number"], side, note.canary, note.runner_s)
         judged = builds.get(taken.connection, taken.project.id, [row["build_seq"]])[row["build_seq"]]
-        return _decided(app, taken, row, judged, Question.from_json(_unpacked(row["question"]))), taken.receipt
+        return _decided(app, taken, row, judged, Question.from_bytes(row["question"])), taken.receipt
 
     return take_in(
         app, slug, bearer, part, documents, then=rerun, may_be_empty=True,
@@ -165,7 +165,7 @@ def _stored(taken: Taken) -> dict[str, Any]:
 def _known(taken: Taken, question: Question) -> dict[str, Any] | None:
     """Return the verdict that answers this very question about this build; None when there is none."""
     rows = verdicts.of_build(taken.connection, taken.project.id, taken.seq)
-    return next((row for row in rows if Question.from_json(_unpacked(row["question"])) == question), None)
+    return next((row for row in rows if Question.from_bytes(row["question"]) == question), None)
 
 
 def _new_row(taken: Taken, question: Question, ticket: str | None) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _new_row(taken: Taken, question: Question, ticket: str | None) -> dict[str, 
         "base_tree": question.base_tree,
         "environment_hash": build.environment_hash,
         "subset": question.subset,
-        "question": _packed(question.to_json()),
+        "question": question.to_bytes(),
         "changed": None if build.changed is None else _packed(build.changed),
         "outcome": Verdict.INCONCLUSIVE.value,
         "final": False,

@@ -457,9 +457,9 @@ class ManifestRow(SQLModel, table=True):
 class VerdictRow(SQLModel, table=True):
     """One verdict on one build: what was asked, what was answered, and what it cost. Rewritten as its reruns come in.
 
-    `key` names what was judged: the patch (or the tree), the base, the environment and the subset. `question` is JSON
-    and compressed, for it may name every test; so is `changed`, the build part's changed parts, so that what the green
-    does not show can be said again after each rerun.
+    `key` names what was judged: the patch (or the tree), the base, the environment and the subset. `question` is as
+    `quarantine.services.question` writes it; `changed` holds the build part's changed parts, compressed JSON, so that
+    what the green does not show can be said again after each rerun.
     `plain_rejects` says whether a harness with neither quarantine nor reruns would have rejected the first run, and
     `prevented` counts its failures that were excused. `is_random` says whether a test that is random under the change
     leaves it undecided. `runner_s` sums over the first run and every rerun.
