@@ -22,7 +22,6 @@ TYPE_CHECKING = False  # type checkers read the name; importing `typing` for it 
 if TYPE_CHECKING:
     from typing import Any
 
-
 FLAGS = {
     "--quarantine": "Failures of quarantined tests are shown apart and do not fail the session.",
     "--quarantined-only": "Run only the quarantined tests; implies --quarantine.",
@@ -33,8 +32,9 @@ TEXTS = {
     "url": "The daemon [environment: QUARANTINE_URL].",
     "project": "The project [environment: QUARANTINE_PROJECT].",
 }
+VARIANT = "A pair of the variant, beside os, python and the CI job, which are found; repeatable."
 RERUNS = "After the last test, run each failing one up to N more times; its verdict stays, the tries are reported."
-UPLOAD_COMMAND = "The command that runs this suite, as the daemon is told it [default: as pytest was called]."
+COMMAND = "The command that runs this suite, as the daemon is told it [default: as pytest was called]."
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,8 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--quarantine-{name}", metavar=name.upper(), help=text)
         parser.addini(f"quarantine_{name}", text, default="")
     group.addoption("--quarantine-reruns", type=int, metavar="N", help=RERUNS)
-    group.addoption("--quarantine-variant", action="append", metavar="KEY=VALUE", default=[], help="Of the build part.")
-    group.addoption("--quarantine-command", metavar="COMMAND", help=UPLOAD_COMMAND)
+    group.addoption("--quarantine-variant", action="append", metavar="KEY=VALUE", default=[], help=VARIANT)
+    group.addoption("--quarantine-command", metavar="COMMAND", help=COMMAND)
     parser.addini("quarantine", FLAGS["--quarantine"], type="bool", default=False)
     parser.addini("quarantine_upload", FLAGS["--quarantine-upload"], type="bool", default=False)
     parser.addini("quarantine_reruns", RERUNS, default="0")
@@ -65,15 +65,13 @@ def pytest_load_initial_conftests(early_config: "Any") -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Load and register what does the work, when it is asked for."""
-    asked = config.option
-    flags = (asked.quarantine, asked.quarantined_only, asked.quarantine_upload, asked.quarantine_reach)
-    settings = ("quarantine", "quarantine_upload")
-    if (
-        any(flags)
-        or asked.quarantine_reruns
-        or any(map(config.getini, settings))
-        or config.getini("quarantine_reruns") != "0"
-    ):
+    if _is_asked(config):
         from quarantine.pytest_plugin import options  # noqa: PLC0415 - only when asked
 
         options.take_part(config)
+
+
+def _is_asked(config: pytest.Config) -> bool:
+    words, settings = config.option, map(config.getini, ("quarantine", "quarantine_upload"))
+    flags = (words.quarantine, words.quarantined_only, words.quarantine_upload, words.quarantine_reach)
+    return any((*flags, *settings, words.quarantine_reruns, config.getini("quarantine_reruns") != "0"))

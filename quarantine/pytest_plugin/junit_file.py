@@ -82,14 +82,14 @@ def _merge(cases: Sequence[Element], tries: Sequence[Try], *, keep_failure: bool
     """Make the first of a test's records the only one."""
     record = cases[0]
     children = [child for case in cases for child in case]
-    last = [child for child in cases[-1] if child.tag in ("failure", "error")]
+    failures = [child for child in children if child.tag in ("failure", "error")]
     for case in cases:
         for child in list(case):
             case.remove(child)
     properties = [child for child in children if child.tag == "properties"]
     record.extend(properties[-1:])
     if any(one.outcome == "passed" for one in tries):
-        record.extend(last if keep_failure else ())
+        record.extend(failures if keep_failure else ())
         _add(record, "flaky", [one for one in tries if one.is_failure])
         record.set("time", f"{tries[-1].seconds:.3f}")
     else:

@@ -193,10 +193,11 @@ class TestIt:
         assert self.seen == 1
         assert len(made) == 3, made
 
+@pytest.mark.timeout(0.2)
 def test_hangs():
     time.sleep(30)
 """
-    ran = project.write(test_suite=text).pytest("--quarantine", "--quarantine-reruns", "2", "--timeout", "0.2")
+    ran = project.write(test_suite=text).pytest("--quarantine", "--quarantine-reruns", "2")
     assert ran.tries() == {"test_it": ["failed", "failed", "passed"], "test_hangs": ["failed"] * 3}
 
 
