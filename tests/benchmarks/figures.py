@@ -11,7 +11,7 @@ LIMITS = {
     "ingest-10-times-the-tests": 11.0,
     "ingest-at-100000-builds": 1.2,
     "gate-5000-cases": 1.5,
-    "gate-5000-names": 1.5,
+    "gate-5000-names": 1.6,
     "memory-200000-cases": 100.0,
     "client-is-gating": 3.0,
     "http-is-gating": 1.18,

@@ -9,11 +9,18 @@ import pytest
 from quarantine.cli.group import VERBS
 from quarantine.config import Settings, SpoolFolder
 from quarantine.policy.criteria import Policy
+from quarantine.services import question
 from quarantine.services.build_part import BuildPart, json_schema
 from tests.benchmarks.figures import LIMITS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md"])
+
+
+ANSWER = (
+    *("verdict", "final", "sentence", "suspect", "causes", "tests", "tests_left_out", "gating", "not_shown", "record"),
+    *("wanted", "key", "evidence", "receipt"),
+)
 
 
 def page(name: str) -> str:
@@ -24,6 +31,21 @@ def page(name: str) -> str:
 def test_the_build_parts_schema_is_the_one_that_is_enforced() -> None:
     """docs/build-part.v1.schema.json is what the server validates by; write it anew when the model changes."""
     assert json.loads(page("docs/build-part.v1.schema.json")) == json.loads(json_schema())
+
+
+def test_the_questions_schema_is_the_one_that_is_enforced() -> None:
+    """docs/question.v1.schema.json is what the server validates by; write it anew when the model changes."""
+    assert json.loads(page("docs/question.v1.schema.json")) == json.loads(question.json_schema())
+
+
+def test_every_field_of_the_question_and_of_the_answer_is_explained() -> None:
+    """docs/http.md has a row for each field of the question, and names each field of the answer."""
+    section = page("docs/http.md").split("## Asking for a verdict")[1].split("\n## ")[0]
+    asked, answered = section.split("| field of the answer |")
+    rows = re.findall(r"^\| (`.*?) \|", asked, re.MULTILINE)
+    fields = {field.alias or name for name, field in question.Question.model_fields.items()}
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == fields - {"schema"}
+    assert [name for name in ANSWER if f"`{name}`" not in answered] == []
 
 
 def test_every_field_of_the_build_part_is_explained() -> None:
@@ -63,7 +85,7 @@ def test_every_verb_is_in_the_readme() -> None:
 def test_every_route_is_documented() -> None:
     """docs/http.md names every route of the API."""
     text = page("docs/http.md")
-    sources = [page("quarantine/web/api.py"), page("quarantine/web/reach.py")]
+    sources = [page(f"quarantine/web/{name}.py") for name in ("api", "reach", "verdicts", "impacted")]
     routes = {route for source in sources for route in re.findall(r'Route\(f"\{at\}/([^"]+)"', source)}
     shown = [re.sub(r"\{\{(\w+)(:name)?\}\}", r"{\1}", route).replace("{manifest}", "{id}") for route in routes]
     assert shown
