@@ -10,6 +10,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "report": ("quarantine.cli.report", "Send JUnit reports of this build to the daemon."),
     "gate": ("quarantine.cli.gate", "Exit by the verdict on a run: accept, reject, inconclusive."),
     "run": ("quarantine.cli.run", "Run the tests and exit by the verdict on them."),
+    "solve": ("quarantine.cli.solve", "Let an agent mend a ticket, judged by the tests."),
     "attempts": ("quarantine.cli.attempts", "Show what the loops on tickets came to."),
     "is-gating": ("quarantine.cli.is_gating", "Exit 0 if a test gates, 1 if it does not."),
     "list": ("quarantine.cli.listing", "List the tests that are not simply gating."),

@@ -38,6 +38,7 @@ class Ran(NamedTuple):
         reports: what it wrote, in a folder that is gone when the run is left.
         log: its whole output, which stays.
         finished: how the process ended.
+        heard_canary: whether any report names the canary.
         rewritten: files of the tree that were written, replaced or removed while it ran, even if put back.
         planted: files that were not there before.
     """
@@ -47,6 +48,7 @@ class Ran(NamedTuple):
     reports: tuple[Path, ...]
     log: Path
     finished: Finished
+    heard_canary: bool
     rewritten: frozenset[str]
     planted: frozenset[str]
 
@@ -55,6 +57,13 @@ class Ran(NamedTuple):
         """The last lines of its output."""
         text = (self.finished.stdout + self.finished.stderr).decode("utf-8", "replace")
         return "\n".join(text.rstrip().splitlines()[-12:])
+
+    def as_last(self) -> Path:
+        """Return a path that leads to the log and is the same for each run, so that two equal records read the same."""
+        link = self.log.with_name("last.log")
+        link.unlink(missing_ok=True)
+        link.symlink_to(self.log.name)
+        return link
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +128,7 @@ class Execution:
                 reports=found,
                 log=self._logged(name, line, finished),
                 finished=finished,
+                heard_canary=any(canary.test.encode() in report.read_bytes() for report in found),
                 rewritten=rewritten,
                 planted=planted,
             )

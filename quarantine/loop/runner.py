@@ -185,6 +185,8 @@ class CommandRunner:
         if obstacle:
             return Judged("inconclusive", "", {}, obstacle)
         base = self._base(case)
+        if case.patch is not None:
+            (self._ready.execution.logs / f"attempt-{case.number}.diff").write_bytes(case.patch.text)
         self.told(f"Attempt {case.number}: running {_counted(case.subset)}. {case.subset.why}")
         with self._ran(case, f"attempt-{case.number}") as (ran, canary, tree):
             part = build_part(self._ready, self.settings, case, tree, ran)
@@ -246,9 +248,10 @@ class CommandRunner:
         if verdict.verdict == "accept":
             reasons += self._oddities(runs, base)
         word = "inconclusive" if verdict.verdict == "accept" and not verdict.final else verdict.verdict
+        record = verdict.record_text or verdict.sentence
         return Judged(
             "suspect" if reasons else word,
-            verdict.record_text,
+            record.replace(str(runs[0].log), str(runs[0].as_last())),
             verdict.answer,
             verdict.sentence,
             verdict.key,
@@ -279,7 +282,7 @@ def _require_sound(ran: Ran, canary: Canary, timeout_s: float) -> None:
     if not ran.reports:
         said = f"On the base the command ended with {ran.exit_code} and wrote no report."
         raise ClientConfigurationError(said, mend=mend)
-    if ran.exit_code != canary.exit_code or not any(canary.test.encode() in one.read_bytes() for one in ran.reports):
+    if ran.exit_code != canary.exit_code or not ran.heard_canary:
         said = (
             f"On the base the canary {canary.path} should have failed and made the command end with "
             f"{canary.exit_code}; it ended with {ran.exit_code}. Does it run the tests of that folder?"

@@ -107,9 +107,11 @@ class _Loop:
                 return end
             if before is not None and before.record == self.last.record:
                 return self._gave_up(proposal)
-        said = f"{self.unanswered} answers held no patch."
-        if self.attempts == self.max_attempts:
-            said = f"None of {self.attempts} attempts was accepted. The last: {self._last_sentence}"
+        if self.attempts < self.max_attempts:
+            said = f"{self.unanswered} of the agent's answers held no patch. The last: {self._last_sentence}"
+        else:
+            said = f"No attempt was accepted, and {self.attempts} of {self.max_attempts} were made. The last: "
+            said += self._last_sentence
         return Exhausted(self.ticket, self.attempts, self.last, said)
 
     def _proposed(self) -> Proposal:
@@ -150,17 +152,18 @@ class _Loop:
 
     def _accepted(self, patch: Patch, judged: Judged) -> End:
         """Return Accepted, unless the patch itself touches what makes green worth something."""
-        reasons = suspicions(patch)
+        self.workspace.roll_back()
+        self.workspace.apply(patch)
+        reasons = suspicions(patch, self.workspace.path)
         if reasons:
             return Suspect(self.ticket, self.attempts, judged._replace(verdict="suspect", reasons=reasons), reasons)
         return Accepted(patch, self.attempts, judged, judged.owed)
 
     def _gave_up(self, proposal: Proposal) -> End:
-        said = f"The same record came twice in a row, so a further attempt would teach nothing: {self._last_sentence}"
         if proposal.problem is not None and proposal.problem.code in _AGENT_BROKE:
-            return Inconclusive(
-                self.ticket, self.attempts, self.last, f"The agent does not work: {self._last_sentence}"
-            )
+            said = f"The agent does not work: {self._last_sentence}"
+            return Inconclusive(self.ticket, self.attempts, self.last, said)
+        said = f"The same record came twice in a row, so a further attempt would teach nothing: {self._last_sentence}"
         return Exhausted(self.ticket, self.attempts, self.last, said)
 
     @property
