@@ -16,6 +16,8 @@ from quarantine.services.facts import Case, Subject
 from quarantine.store import builds
 
 _REJECTS = (Effect.REJECTS, Effect.SUSPECT)
+_TEXT = 16 * 1024 * 1024
+"""Characters of details that are read for one record, shared out among the failures."""
 _LABEL = "nondeterministic under this change"
 _OF_TESTS = frozenset(finding.value for finding in Finding)
 
@@ -66,7 +68,9 @@ def _failures(case: Case, failing: Sequence[JudgedTest], subjects: Mapping[int, 
         if subject.test is not None:
             by_variant.setdefault(subject.variant_hash, []).append(subject.test)
     details = {
-        variant: builds.failure_details(case.connection, case.project.id, variant, tests, case.head.builds)
+        variant: builds.failure_details(
+            case.connection, case.project.id, variant, tests, among=case.head.builds, characters=_TEXT // len(failing)
+        )
         for variant, tests in by_variant.items()
     }
     for one in failing:

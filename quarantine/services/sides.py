@@ -121,18 +121,26 @@ class Side:
         return bool(kinds & BROKE_OFF) or is_signal(self.builds[seq]["exit_code"])
 
     def has_unexplained_exit(self, seq: int) -> bool:
-        """Return whether nothing that failed in a run explains what its runner ended with."""
+        """Return whether nothing that failed in a run explains what its runner ended with.
+
+        With a canary the code is known beforehand, whatever else failed.
+        """
         row = self.builds[seq]
-        failures = row["failed"] + len(self.events.get(seq, ()))
-        return is_unexplained(row["exit_code"], failures=failures, expected=self.canary_codes.get(seq, 0))
+        if seq in self.canary_codes:
+            return is_unexplained(row["exit_code"], failures=0, expected=self.canary_codes[seq])
+        return is_unexplained(row["exit_code"], failures=row["failed"] + len(self.events.get(seq, ())))
 
     def broken(self) -> Tries:
         """Return how many runs broke off (failed) and came to their end (passed)."""
         return tries_of(self.broke_off(seq) for seq in self.builds)
 
     def exits(self) -> Tries:
-        """Return how many whole runs ended with an exit code that nothing explains (failed), and the others."""
-        return tries_of(self.has_unexplained_exit(seq) for seq in self.builds if not self.broke_off(seq))
+        """Return how many whole runs ended with an exit code that nothing explains (failed), and the others.
+
+        A run whose exit code nobody said is neither.
+        """
+        told = [seq for seq, row in self.builds.items() if row["exit_code"] is not None and not self.broke_off(seq)]
+        return tries_of(self.has_unexplained_exit(seq) for seq in told)
 
     def faults(self) -> set[tuple[str, str]]:
         """Return (kind, where) of every run event that is no matter of the reports' own state."""

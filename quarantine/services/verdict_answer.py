@@ -13,6 +13,7 @@ from quarantine.services.facts import Case, Subject
 from quarantine.services.naming import id_of
 from quarantine.services.not_shown import NotShown
 from quarantine.services.run_facts import Gating
+from quarantine.store import incidents
 
 LISTED_TESTS = 1_000
 _STRENGTH = list(Effect)
@@ -65,6 +66,7 @@ def answer_of(
         "tests_left_out": max(0, len(listed) - LISTED_TESTS),
         "gating": {"ran": gating.ran, "passed": gating.passed, "of": gating.of},
         "not_shown": not_shown.to_json(),
+        "incident": _incident(case),
         "record": _record(record),
         "wanted": {
             "head": judgement.wanted_head,
@@ -90,6 +92,12 @@ def _test(case: Case, one: JudgedTest, subject: Subject, variants: Mapping[str, 
         "base": _tries(one.test.base),
         "map_charged": one.found.finding is Finding.EXPLAINED and one.test.is_reached is False,
     }
+
+
+def _incident(case: Case) -> str | None:
+    """Return what is said of the storm that struck the judged build; None when none did."""
+    struck = case.judged["incident"]
+    return incidents.sentence_of(case.connection, case.project.id, struck) if struck else None
 
 
 def _would_have_been(case: Case, one: JudgedTest) -> str:

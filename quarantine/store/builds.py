@@ -170,9 +170,19 @@ def failures_in(connection: Connection, project_id: int, seqs: Iterable[int]) ->
 
 
 def failure_details(
-    connection: Connection, project_id: int, variant_hash: str, tests: Sequence[int], seqs: Iterable[int]
+    connection: Connection,
+    project_id: int,
+    variant_hash: str,
+    tests: Sequence[int],
+    *,
+    among: Iterable[int],
+    characters: int,
 ) -> dict[int, dict[str, Any]]:
-    """Return the failed run of each of these tests in the first of these builds that has one, with its details."""
+    """Return the failed run of each of these tests in the first build `among` these that has one.
+
+    Of a detail longer than `characters` its head and tail are kept.
+    """
+    seqs = set(among)
     found: dict[int, dict[str, Any]] = {}
     c = FAILURE.c
     for start in range(0, len(tests), 500):
@@ -180,11 +190,17 @@ def failure_details(
             c.project_id == project_id,
             c.variant_hash == variant_hash,
             c.test.in_(tests[start : start + 500]),
-            c.build_seq.in_(set(seqs)),
+            c.build_seq.in_(seqs),
         )
         for row in connection.execute(select(FAILURE).where(*which).order_by(c.build_seq)).mappings():
-            found.setdefault(row["test"], dict(row))
+            if row["test"] not in found:
+                found[row["test"]] = dict(row) | {"detail": _head_and_tail(row["detail"], characters)}
     return found
+
+
+def _head_and_tail(text: str, characters: int) -> str:
+    half = characters // 2
+    return text if len(text) <= characters else f"{text[:half]}\n...\n{text[len(text) - half :]}"
 
 
 def trunk_failures(

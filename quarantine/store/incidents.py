@@ -21,6 +21,13 @@ def latest(connection: Connection, project_id: int, limit: int = 20) -> list[dic
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
+def sentence_of(connection: Connection, project_id: int, incident: str) -> str | None:
+    """Return what is said of an incident; None when there is none of this id."""
+    query = select(INCIDENT.c.sentence).where(INCIDENT.c.project_id == project_id, INCIDENT.c.id == incident)
+    found: str | None = connection.execute(query).scalar()
+    return found
+
+
 def first_seen(connection: Connection, project_id: int, incident: str) -> datetime | None:
     """Return when the incident was first seen; None when it is new."""
     query = select(INCIDENT.c.first_at).where(INCIDENT.c.project_id == project_id, INCIDENT.c.id == incident)

@@ -19,6 +19,7 @@ PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CHANG
 
 ANSWER = (
     *("verdict", "final", "sentence", "suspect", "causes", "tests", "tests_left_out", "gating", "not_shown", "record"),
+    "incident",
     *("wanted", "key", "evidence", "receipt"),
 )
 

@@ -10,7 +10,7 @@ from quarantine.errors import BadInput, BadReport
 from quarantine.store import builds, projects
 from quarantine.store.engine import reading
 from quarantine.store.tables import TEST
-from tests.scenarios.asking import BASE, ask, causes, settle, stored, suite
+from tests.scenarios.asking import BASE, ask, causes, stored, suite
 from tests.world import PROJECT, World, commit, junit, tree
 
 COLLECTION_ERROR = (
@@ -140,8 +140,12 @@ def test_an_exit_code_that_nothing_explains_is_a_cause(based: World) -> None:
     """All tests passed and the runner failed: reruns say whether that is the change's doing."""
     verdict = ask(based, "head", suite(), exit_code=3)
     assert causes(verdict) == {"exit-code": "undecided"}
-    verdict = settle(based, verdict, "head", head=[suite()], exit_code=3)
-    assert (verdict["verdict"], causes(verdict)) == ("reject", {"exit-code": "rejects"})
+    for number in range(1, 3):
+        verdict = based.answer(verdict, "head", suite(), number=number, exit_code=3)
+    assert verdict["wanted"] == {"head": 0, "base": 1, "why": verdict["wanted"]["why"]}
+    base = {"tree": tree(BASE), "commit": commit(BASE)}
+    green = based.answer(verdict, "head", suite(), number=3, exit_code=0, **base)
+    assert (green["verdict"], causes(green)) == ("reject", {"exit-code": "rejects"})
 
 
 def test_the_canary_is_no_test_of_the_project(based: World) -> None:
@@ -176,6 +180,13 @@ def test_a_rerun_whose_canary_is_silenced_is_suspect(based: World) -> None:
     other = {"name": "test_canary_77", "exit_code": 1}
     verdict = based.answer(verdict, "head", suite() | {"test_canary_77": "P"}, exit_code=1, note={"canary": other})
     assert (verdict["verdict"], causes(verdict)["canary"]) == ("reject", "suspect")
+
+
+def test_with_a_canary_the_exit_code_is_exactly_so(based: World) -> None:
+    """A runner that broke down after its tests is red, also where an excused failure would explain a red exit."""
+    run = suite(t1="F") | {CANARY["name"]: "F"}
+    verdict = ask(based, "head", run, question={"canary": CANARY, "can_rerun": False}, exit_code=3)
+    assert causes(verdict)["exit-code"] == "rejects"
 
 
 def test_a_canary_cannot_be_a_real_test(based: World) -> None:

@@ -13,7 +13,7 @@ POST = f"{AT}/verdicts"
 SUITE = {"t1": "P", "t2": "P", "t3": "P"}
 WIRE = {
     "schema", "id", "verdict", "final", "sentence", "suspect", "causes", "tests", "tests_left_out", "gating",
-    "not_shown", "record", "wanted", "key", "evidence", "receipt",
+    "not_shown", "incident", "record", "wanted", "key", "evidence", "receipt",
 }  # fmt: skip
 
 
