@@ -86,11 +86,12 @@ _DETACHING = frozenset({"daemon", "start_new_session", "preexec_fn", "process_gr
 
 def suspects(tree: ast.Module) -> Iterator[Suspect]:
     """Yield what is suspect in a module, in no order; a line may come more than once."""
-    aliases = _aliases(tree)
-    bound = _bound(tree)
+    nodes = list(ast.walk(tree))
+    aliases = _aliases(nodes)
+    bound = _bound(nodes)
     modules = {name: meaning for name, meaning in aliases.items() if name not in bound}
-    prose = _docstrings(tree)
-    for node in ast.walk(tree):
+    prose = _docstrings(nodes)
+    for node in nodes:
         yield from _imports(node)
         yield from _named(node, aliases)
         yield from _assigned(node, modules)
@@ -102,10 +103,10 @@ def suspects(tree: ast.Module) -> Iterator[Suspect]:
     yield from _import_time_exits(tree.body, aliases)
 
 
-def _aliases(tree: ast.Module) -> dict[str, str]:
+def _aliases(nodes: list[ast.AST]) -> dict[str, str]:
     """Return what each imported name stands for."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for name in node.names:
                 found[name.asname or name.name.partition(".")[0]] = (
@@ -116,17 +117,15 @@ def _aliases(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _bound(tree: ast.Module) -> set[str]:
+def _bound(nodes: list[ast.AST]) -> set[str]:
     """Return the names that something else than an import gives a meaning to, somewhere in the module."""
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return stored | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
-def _docstrings(tree: ast.Module) -> set[ast.Constant]:
+def _docstrings(nodes: list[ast.AST]) -> set[ast.Constant]:
     """Return the strings that are statements of their own."""
-    return {
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
+    return {node.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
 
 
 def _dotted(node: ast.AST, aliases: dict[str, str]) -> str:

@@ -17,6 +17,7 @@ LIMITS = {
     "http-is-gating": 1.18,
     "import-quarantine": 1.5,
     "shell-is-gating": 5.0,
+    "loop-workspace": 1.5,
     "impacted-5-files": 50.0,
 }
 

@@ -23,7 +23,7 @@ TRICKS = {
     "is equal to everything": ("class A:\n    def __eq__(self, other):\n        return True\n", 2, "always answers"),
     "is equal by a lambda": ("class A:\n    __eq__ = lambda self, other: True\n", 2, "always answers"),
     "is never unequal": ("class A:\n    def __ne__(self, other):\n        return False\n", 2, "always answers"),
-    "lies about its class": ("class A:\n    @property\n    def __class__(self):\n        return int\n", 3, "lies about"),
+    "lies about its class": ("class A:\n    @property\n    def __class__(self):\n        return int\n", 3, "lies"),
     "skips": ("import unittest\ndef f():\n    raise unittest.SkipTest\n", 3, "skips a test"),
     "imports the framework": ("def f():\n    import pytest\n", 2, "test framework"),
     "imports it by name": ("import importlib\nx = importlib.import_module('_pytest')\n", 2, "test framework"),
