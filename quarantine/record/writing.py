@@ -165,6 +165,7 @@ class _Draft:
         else:
             some = _entries(groups[: room // LEAST_ENTRY + 1], named_at, NARROWEST)
             groups, entries = self._part_of_index(groups, some, room)
+            room = 0
         self._add_places(groups, entries, room)
         return _Index(groups, sum([not group[0].is_event for group in groups]))
 
@@ -196,10 +197,10 @@ class _Draft:
             self._add(entry)
 
     def facts(self, facts: Sequence[str]) -> None:
+        """Add the facts that fit, or how many there are."""
         lines = [f"- {line}" for line in narrowed(facts, FACT_WIDTH)]
-        self._add(
-            head_and_tail(lines, self.left, lambda count: f"[... {count:,} more facts left out ...]", end_first=False)
-        )
+        shown = head_and_tail(lines, self.left, _facts_left_out, end_first=False)
+        self._add(shown or [_facts_left_out(len(facts))] if facts else [])
 
     def sections(self, index: _Index, root: str) -> int:
         """Say more of the groups, each kind of section in turn; return how many more failures that names."""
@@ -242,6 +243,10 @@ def _named(number: int, group: Group, level: int) -> str:
 
 def _not_named(failures: int) -> str:
     return f"[... {failures:,} more left out ...]"
+
+
+def _facts_left_out(count: int) -> str:
+    return f"[... {count:,} fact{'s' if count > 1 else ''} left out ...]"
 
 
 def _allowances(stages: Sequence[Stages], room: int) -> list[list[list[int]]]:

@@ -97,3 +97,12 @@ def test_noise_of_the_machine_is_not_in_it(run: Run) -> None:
 def test_the_same_run_in_another_order_gives_the_same_record(run: Run) -> None:
     """Deterministic to the character."""
     assert run.record(failures=run.failures[::-1]) == run.record()
+
+
+def test_the_documented_example_is_what_really_comes_out(run: Run) -> None:
+    """The headings and places on the page are those of the run."""
+    page = (Path(__file__).parents[3] / "docs" / "failure-record.md").read_text(encoding="utf-8")
+    example = page.split("```text\n")[1].split("```")[0].splitlines()
+    headings = [line for line in example if line.startswith(("[", "| at "))]
+    assert len(headings) > 15
+    assert [line for line in headings if line not in run.record().text.splitlines()] == []

@@ -169,6 +169,18 @@ def test_facts_phase_note_and_tries_go_with_what_they_are_about() -> None:
     assert "\n- a\n- test z was not run\n" in f"{record.text}\n"
 
 
+def test_facts_have_room_beside_many_failures_and_are_counted_when_they_have_none() -> None:
+    """A third at least of what the index would take; never dropped without a word."""
+    failures = [failed(f"tests.test_{n}::test", f"E{n}Error: x", f"tests/test_{n}.py:3") for n in range(200)]
+    facts = [f"tests.test_gone::test_{n} was not run." for n in range(100)]
+    text = failure_record(failures, exit_code=1, facts=facts, budget_tokens=600).text
+    shown = text.count("was not run.")
+    assert shown > 5
+    assert f"[... {100 - shown} facts left out ...]" in text
+    small = failure_record(failures, exit_code=1, facts=["x" * 200], budget_tokens=60).text
+    assert "[... 1 fact left out ...]" in small
+
+
 def test_a_cause_told_before_is_referred_to() -> None:
     """Two tests that fail in the same words at other places are two groups, and the words stand once."""
     record = failure_record([failed("a::t"), failed("b::t", place="tests/test_b.py:9")], exit_code=1)
