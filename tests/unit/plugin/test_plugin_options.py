@@ -19,7 +19,7 @@ def failing(project: Project, daemon: SmallDaemon) -> Project:
     return project.write(test_gates=FAILING)
 
 
-@pytest.mark.parametrize("words", [(), ("-p", "no:quarantine"), ("-n", "1")], ids=" ".join)
+@pytest.mark.parametrize("words", [(), ("-p", "no:quarantine")], ids=" ".join)
 def test_it_is_inert_unless_asked(failing: Project, daemon: SmallDaemon, words: tuple[str, ...]) -> None:
     """Without one of its options nothing is asked, excused or printed."""
     ran = failing.pytest(*words)
