@@ -239,8 +239,12 @@ def _said_of(edits: Edits) -> str:
 
 def _left_running(finished: Finished) -> str:
     if finished.unkilled:
-        return f"{finished.unkilled} processes it started could not be killed."
-    return f"It had left {finished.left_behind} processes running; they were killed." if finished.left_behind else ""
+        return f"Of what it started this could not be killed: {_counted(finished.unkilled)}."
+    return f"It had left {_counted(finished.left_behind)} running, now killed." if finished.left_behind else ""
+
+
+def _counted(processes: int) -> str:
+    return "1 process" if processes == 1 else f"{processes} processes"
 
 
 def _refused(code: str, sentence: str, mend: str) -> Proposal:

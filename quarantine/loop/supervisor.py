@@ -17,13 +17,13 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from types import FrameType
 
 _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _ROUNDS = 200
 _ROUND_S = 0.02
+_PROC = os.path.isdir("/proc/self")  # noqa: PTH112 - pathlib would take longer to load than all of this
 
 
 def main(arguments: list[str]) -> None:
@@ -31,7 +31,9 @@ def main(arguments: list[str]) -> None:
     control, report = int(arguments[0]), int(arguments[1])
     os.set_inheritable(control, False)
     os.set_inheritable(report, False)
-    wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_read, False)
+    os.set_blocking(wake_write, False)
     signal.signal(signal.SIGCHLD, _nothing)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -68,7 +70,7 @@ def _become_reaper() -> None:
 
 def _start(command: list[str], limits: str) -> tuple[int, int]:
     """Start the command in a session of its own; return its process id, and the errno when it can not be executed."""
-    failed_read, failed_write = os.pipe2(os.O_CLOEXEC)
+    failed_read, failed_write = os.pipe()
     pid = os.fork()
     if pid == 0:
         _become(command, limits, failed_write)
@@ -110,16 +112,20 @@ def _wait(pid: int, control: int, wake: int) -> int | None:
             return None
         with suppress(BlockingIOError):
             os.read(wake, 4096)
-        for ended, status in _reaped():
-            if ended == pid:
-                return status
+        ended, _ = _reaped()
+        if pid in ended:
+            return ended[pid]
 
 
-def _reaped() -> Iterator[tuple[int, int]]:
-    """Yield children that have ended; raises nothing when there is none."""
-    with suppress(ChildProcessError):
+def _reaped() -> tuple[dict[int, int], bool]:
+    """Return the wait statuses of children that have ended, and whether there are others."""
+    ended: dict[int, int] = {}
+    try:
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            yield found
+            ended[found[0]] = found[1]
+    except ChildProcessError:
+        return ended, False
+    return ended, True
 
 
 def _clear(pid: int) -> tuple[int, int, int | None]:
@@ -130,11 +136,9 @@ def _clear(pid: int) -> tuple[int, int, int | None]:
     status: int | None = None
     stopped: set[int] = set()
     for _ in range(_ROUNDS):
-        for ended, how in _reaped():
-            stopped.discard(ended)
-            status = how if ended == pid else status
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGSTOP)
+        ended, _ = _reaped()
+        stopped -= ended.keys()
+        status = ended.get(pid, status)
         new = _descendants() - stopped
         _signal_all(new, signal.SIGSTOP)
         stopped |= new
@@ -142,12 +146,13 @@ def _clear(pid: int) -> tuple[int, int, int | None]:
             break
     count = len(stopped)
     for _ in range(_ROUNDS):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
         _signal_all(_descendants(), signal.SIGKILL)
-        for ended, how in _reaped():
-            status = how if ended == pid else status
-        if not _has_children():
+        if not _PROC:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+        ended, more = _reaped()
+        status = ended.get(pid, status)
+        if not more:
             break
         select.select([], [], [], _ROUND_S)
     return count, len(_descendants()), status
@@ -159,20 +164,12 @@ def _signal_all(pids: set[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def _has_children() -> bool:
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return False
-    return True
-
-
 def _descendants() -> set[int]:
     """Return the process ids of all that live below this process; empty where there is no /proc."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():  # noqa: PTH112, PTH208 - starts quickly
+    for name in os.listdir("/proc") if _PROC else ():  # noqa: PTH208 - the same
         if name.isdigit():
-            with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123
+            with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123 - the same
                 state, parent = stream.read().rpartition(b")")[2].split()[:2]
                 if state not in {b"Z", b"X"}:
                     children.setdefault(int(parent), []).append(int(name))

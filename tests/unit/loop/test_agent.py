@@ -115,7 +115,7 @@ def test_what_it_leaves_running_is_killed_and_said(folder: Path) -> None:
     """A process that would rewrite files later does not live to do so."""
     proposal = _ask(f"{EDIT}; setsid sleep 600 &", folder)
     assert _paths(proposal) == ("src/app.py",)
-    assert "left 1 processes running" in proposal.note
+    assert "left 1 process running" in proposal.note
 
 
 def test_it_sees_no_token_and_no_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
