@@ -1,9 +1,10 @@
 """Verdicts, the runs they rest on, base results by fingerprint, and how loops ended."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, select, update
+from sqlalchemy import Connection, and_, func, select, union_all, update
 
 from quarantine.store.sql import insert_new, upsert
 from quarantine.store.tables import BASE_RESULT, BUILD, LOOP_END, VERDICT, VERDICT_RUN
@@ -71,6 +72,35 @@ def figures(connection: Connection, project_id: int, ticket: str | None) -> list
     query = select(*[VERDICT.c[name] for name in _FIGURES]).where(
         VERDICT.c.project_id == project_id,
         VERDICT.c.ticket.is_not(None) if ticket is None else VERDICT.c.ticket == ticket,
+    )
+    return [dict(row) for row in connection.execute(query.order_by(VERDICT.c.number)).mappings()]
+
+
+def newest(connection: Connection, project_id: int, limit: int) -> list[dict[str, Any]]:
+    """Return the newest verdicts with their sentences, the newest first, without what was asked and answered."""
+    query = select(*[VERDICT.c[name] for name in (*_FIGURES, "sentence")]).where(VERDICT.c.project_id == project_id)
+    return [dict(row) for row in connection.execute(query.order_by(VERDICT.c.number.desc()).limit(limit)).mappings()]
+
+
+def newest_tickets(connection: Connection, project_id: int, ticket: str | None, limit: int) -> dict[str, datetime]:
+    """Return when tickets (or this one) were heard of last, the newest first: asked about, or their loop ended."""
+    asked = select(VERDICT.c.ticket, VERDICT.c.asked_at.label("at")).where(
+        VERDICT.c.project_id == project_id, VERDICT.c.ticket.is_not(None)
+    )
+    ended = select(LOOP_END.c.ticket, LOOP_END.c.at).where(LOOP_END.c.project_id == project_id)
+    heard = union_all(asked, ended).subquery()
+    last = func.max(heard.c.at)
+    query = (
+        select(heard.c.ticket, last) if ticket is None else select(heard.c.ticket, last).where(heard.c.ticket == ticket)
+    )
+    query = query.group_by(heard.c.ticket).order_by(last.desc(), heard.c.ticket).limit(limit)
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def figures_of(connection: Connection, project_id: int, tickets: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the verdicts on these tickets as `figures` does."""
+    query = select(*[VERDICT.c[name] for name in _FIGURES]).where(
+        VERDICT.c.project_id == project_id, VERDICT.c.ticket.in_(set(tickets))
     )
     return [dict(row) for row in connection.execute(query.order_by(VERDICT.c.number)).mappings()]
 
