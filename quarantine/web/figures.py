@@ -158,5 +158,88 @@ def strip_words(cells: Sequence[Cell]) -> str:
     return f"the last {plural(len(cells), 'build')}, the oldest first: {told}"
 
 
+MOST_SQUARES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TriesFigure:
+    """How a test did on one tree: a square for each try, those that failed first, for their order is not told.
+
+    Attributes:
+        failed, passed: squares of either kind. Of more than `MOST_SQUARES` tries they keep the share.
+        words: the drawing in words, with the true counts.
+    """
+
+    failed: int
+    passed: int
+    words: str
+
+
+def tries_figure(failed: int, passed: int) -> TriesFigure:
+    """Draw the tries of a test on one tree; what happened at all has a square."""
+    total = failed + passed
+    words = f"failed {failed:,} of {total:,}" if failed else f"passed {passed:,} of {total:,}" if total else "not run"
+    if total <= MOST_SQUARES:
+        return TriesFigure(failed, passed, words)
+    squares = min(max(round(MOST_SQUARES * failed / total), int(failed > 0)), MOST_SQUARES - int(passed > 0))
+    return TriesFigure(squares, MOST_SQUARES - squares, words)
+
+
+SHARES_HEIGHT = 160
+"""Pixels from no share to all of it."""
+MOST_ATTEMPTS = 12
+_LEAST_ATTEMPTS = 4
+_LABELS = 10.0
+"""Percent of the width, on the left, that are left to the labels of the grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareBar:
+    """One share as an upright bar: place and width in percent, top and height in pixels; what it says in words."""
+
+    kind: str
+    x: float
+    width: float
+    y: float
+    height: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharesFigure:
+    """Two series of shares side by side, a pair of bars for each attempt.
+
+    Attributes:
+        bars: `ours` and `plain`, by attempt.
+        ticks: the attempts' numbers.
+        left_out: attempts beyond the last one drawn.
+        alternative: the drawing in words.
+    """
+
+    bars: tuple[ShareBar, ...]
+    ticks: tuple[Tick, ...]
+    left_out: int
+    alternative: str
+
+
+def shares_figure(ours: Sequence[float], plain: Sequence[float]) -> SharesFigure:
+    """Draw the share of tickets solved by attempt 1, 2, ... with flaky gating and without it; as many of each."""
+    shown = min(len(ours), MOST_ATTEMPTS)
+    group = (100 - _LABELS) / max(shown, _LEAST_ATTEMPTS)
+    bars: list[ShareBar] = []
+    for number, pair in enumerate(zip(ours[:shown], plain[:shown], strict=True)):
+        for place, (kind, share) in enumerate(zip(("ours", "plain"), pair, strict=True)):
+            height = round(SHARES_HEIGHT * min(1.0, max(0.0, share)), 1)
+            x = _rounded(_LABELS + group * (number + 0.16 + 0.35 * place))
+            how = "with" if kind == "ours" else "without"
+            title = f"attempt {number + 1}, {how} flaky gating: {percent(share)}"
+            bars.append(ShareBar(kind, x, _rounded(group * 0.33), SHARES_HEIGHT - height, height, title))
+    ticks = tuple(
+        Tick(_rounded(_LABELS + group * (number + 0.5)), str(number + 1), "middle") for number in range(shown)
+    )
+    words = "; ".join(bar.title for bar in bars)
+    return SharesFigure(tuple(bars), ticks, len(ours) - shown, f"share of tickets solved by attempt: {words}")
+
+
 def _rounded(place: float) -> float:
     return round(min(100.0, max(0.0, place)), 2)

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from quarantine.services import listing
+from quarantine.services import listing, verdict_listing
 from quarantine.services.app import App
 from quarantine.services.explain import explain
 from quarantine.store.migrations import resource
@@ -16,6 +16,7 @@ from quarantine.store.tokens import Scope
 from quarantine.web.auth import COOKIE, Gatekeeper
 from quarantine.web.rendering import Renderer
 from quarantine.web.sign_in import SignIn
+from quarantine.web.verdict_views import attempts_view, latest_view, verdict_view
 from quarantine.web.views import project_view, test_view
 
 _FOREVER = "public, max-age=31536000, immutable"
@@ -35,6 +36,8 @@ class Pages:
             Route("/", self.index),
             Route("/projects/{project}", self.project),
             Route("/projects/{project}/tests/{test:name}", self.test),
+            Route("/projects/{project}/verdicts/{id}", self.verdict),
+            Route("/projects/{project}/attempts", self.attempts),
             Route("/static/{name}", self.static),
             *SignIn(self.gatekeeper, self.renderer).routes(),
         ]
@@ -50,13 +53,28 @@ class Pages:
         """Show one project: the gate, what does not simply gate, and what came in."""
         slug = await self._readable(request)
         summary = await run_in_threadpool(listing.summary, self.app, slug)
-        return self._page(request, "project.html", **project_view(summary))
+        verdicts = await run_in_threadpool(verdict_listing.latest, self.app, slug)
+        return self._page(request, "project.html", **project_view(summary), verdicts=latest_view(verdicts))
 
     async def test(self, request: Request) -> Response:
         """Show one test: where it stands in each variant and the evidence."""
         slug = await self._readable(request)
         found = await run_in_threadpool(explain, self.app, slug, request.path_params["test"])
         return self._page(request, "test.html", **test_view(found, self.app.clock().isoformat()))
+
+    async def verdict(self, request: Request) -> Response:
+        """Show one verdict: what it is about, why it is so, each test with its tries, and what it does not show."""
+        slug = await self._readable(request)
+        told = await run_in_threadpool(verdict_listing.evidence, self.app, slug, request.path_params["id"])
+        return self._page(request, "verdict.html", **verdict_view(told))
+
+    async def attempts(self, request: Request) -> Response:
+        """Show what the attempts at tickets came to, or those at the one ticket that is named."""
+        slug = await self._readable(request)
+        ticket = request.query_params.get("ticket")
+        told = await run_in_threadpool(verdict_listing.tickets, self.app, slug, ticket=ticket)
+        now = self.app.clock().isoformat()
+        return self._page(request, "attempts.html", **attempts_view(told, ticket=ticket), now=now)
 
     async def _readable(self, request: Request) -> str:
         slug: str = request.path_params["project"]

@@ -13,6 +13,7 @@ from quarantine.policy.wording import percent
 LONGEST = 2_000
 """Characters of any one text on a page, unless a template asks for fewer."""
 
+_SHORT_S = 10
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -96,8 +97,31 @@ def age(since: str, now: str) -> str:
     return "less than a minute"
 
 
+def verbatim(text: str, limit: int = 24_000) -> Markup:
+    """Return a text of several lines, escaped, in at most `limit` characters."""
+    return escape(shown(text, limit))
+
+
+def span(seconds: float) -> str:
+    """Return a length of time: `0.4 s`, `42 s`, `12 min 5 s`, `3 h 20 min`."""
+    if seconds < _SHORT_S:
+        return f"{seconds:.2g}\N{NO-BREAK SPACE}s"
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    parts = ((hours, "h"), (minutes, "min"), (0 if hours else whole % 60, "s"))
+    return " ".join(f"{count:,}\N{NO-BREAK SPACE}{unit}" for count, unit in parts if count)
+
+
+def amount(value: float) -> str:
+    """Return an amount of whatever currency: two decimals, and two digits where those would be nothing."""
+    return f"{value:,.2f}" if value >= 1 or value == 0 else f"{value:.2g}"
+
+
 FILTERS = {
     "shown": shown,
+    "verbatim": verbatim,
+    "span": span,
+    "amount": amount,
     "line": line,
     "name": name,
     "number": number,

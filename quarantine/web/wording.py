@@ -1,6 +1,10 @@
-"""What pages call a standing and a change of standing. While a project observes, decisions are what would have been."""
+"""What pages call a standing, a change of standing, and a finding.
+
+While a project observes, decisions are what would have been.
+"""
 
 from quarantine.domain.outcome import Mode, Status
+from quarantine.domain.verdict import Finding
 
 _NAMES = {
     (Status.GATING, Mode.ENFORCE): "gating",
@@ -47,3 +51,31 @@ def move_name(from_status: str, to_status: str, mode: str) -> str:
     """Return what a transition is called that was decided in this mode."""
     to = Status(to_status)
     return _BACK[Status(from_status), Mode(mode)] if to is Status.GATING else _NAMES[to, Mode(mode)]
+
+
+_FOUND = {
+    Finding.EXPLAINED: "They fail on the head every time, and the base does not fail like that: the change did it.",
+    Finding.PRE_EXISTING: "They fail on the base just the same.",
+    Finding.FLAKY: "They fail and pass, on the base too.",
+    Finding.NONDETERMINISTIC: "They fail and pass on the head while the base passes: random under this change.",
+    Finding.QUARANTINED: "They are in quarantine, and nothing speaks against their usual flaking.",
+    Finding.POSSIBLE_REGRESSION: "They are in quarantine, but fail more often in a row than their flaking explains.",
+    Finding.STORM: "They fail here and on the base alike, together with many others: a sick environment.",
+    Finding.UNSETTLED: "They failed, and were not run often enough to say more.",
+    Finding.MISSING: "They were expected and are in no report.",
+    Finding.VANISHED: "They are there on the base and not here.",
+    Finding.TURNED_SKIPPED: "They ran on the base and are skipped here.",
+    Finding.MUST_PASS: "The change was ordered to make them pass.",
+    Finding.REMOVED: "They are gone or skipped, and the change says that this is meant.",
+}
+
+
+def finding_name(finding: str) -> str:
+    """Return a finding as a heading."""
+    joined = (Finding.PRE_EXISTING, Finding.MUST_PASS)
+    return (finding if finding in joined else finding.replace("-", " ")).capitalize()
+
+
+def finding_note(finding: str) -> str:
+    """Return what a finding means for the tests that share it."""
+    return _FOUND[Finding(finding)]
