@@ -69,6 +69,7 @@ class Workspace:
         self._base = base
         self._held = held
         self._applied = False
+        self._is_exposed = False
         self._line_ends = [word for name, value in conversions(repository) for word in ("-c", f"{name}={value}")]
         self._trash = _trash(held.folder)
         kept = held.folder / "kept"
@@ -151,6 +152,7 @@ class Workspace:
         """
         place = Path(tempfile.mkdtemp(prefix="agent-", dir=self._held.folder))
         folder = place / "repository"
+        self._is_exposed = True  # who works in there can reach the worktree too
         try:
             folder.mkdir()
             self._fill(folder)
@@ -176,6 +178,8 @@ class Workspace:
             raise WorkspaceError("A patch is applied already.", mend="Roll back first.")
         for path in patch.paths:
             self._refuse(path)
+        if self._is_exposed:
+            self.roll_back()
         self._applied = True
         try:
             git(self.path, *_OUTSIDE, *self._line_ends, *_APPLY, stdin=patch.text)
@@ -212,7 +216,7 @@ class Workspace:
         except OSError as error:
             raise WorkspaceError(f"{self._held.folder} cannot be cleared: {error}.") from error
         self._state.put_back(self._state.difference())
-        self._applied = False
+        self._applied = self._is_exposed = False
         if prove and self._state.content_hash() != self._state.expected_hash():
             raise WorkspaceError(
                 f"{self.path} is not what it was, though nothing in it looks changed.",

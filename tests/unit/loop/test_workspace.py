@@ -245,6 +245,18 @@ def test_the_worktree_has_no_history_to_look_the_answer_up_in(repository: Reposi
         assert read_tree(folder).hash == workspace.base_tree
 
 
+def test_an_agent_that_reaches_into_the_worktree_gains_nothing(repository: Repository, place: Path) -> None:
+    """What it changes there instead of in its folder is gone before its patch is applied."""
+    with Workspace.open(repository.path, folder=place) as workspace:
+        with workspace.agent_folder() as folder:
+            (folder / "../../tree/src/app.py").resolve().write_text("changed\n")
+            (folder / "../../conftest.py").resolve().write_text("changed\n")
+        workspace.apply(GOOD)
+        assert "2 * number" in (workspace.path / "src/app.py").read_text()
+        assert not (workspace.path.parent / "conftest.py").exists()
+        workspace.roll_back(prove=True)
+
+
 def test_two_workspaces_share_a_repository(repository: Repository, place: Path) -> None:
     """Each has a worktree of its own, and opening one does not take the other for a leftover."""
     with Workspace.open(repository.path, folder=place) as one, Workspace.open(repository.path, folder=place) as other:
