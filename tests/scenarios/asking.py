@@ -9,7 +9,8 @@ from tests.world import CLASSNAME, World, commit, tree
 
 SUITE = [f"t{number}" for number in range(20)]
 BASE = "base"
-ENDS = {"can_rerun": True}
+ON_BASE: dict[str, Any] = {"tree": tree(BASE), "commit": commit(BASE)}
+"""The fields of a rerun of the base."""
 
 
 def suite(**tries: str) -> dict[str, str]:
@@ -24,7 +25,7 @@ def suite_without(*names: str) -> dict[str, str]:
 
 def ask(world: World, build: object, run: Mapping[str, str] | bytes, **more: Any) -> dict[str, Any]:
     """Ask for the verdict on a run of a change to `BASE`, whose client can rerun unless the question says otherwise."""
-    question = {"base_commit": commit(BASE)} | ENDS | dict(more.pop("question", {}))
+    question = {"base_commit": commit(BASE), "can_rerun": True} | dict(more.pop("question", {}))
     failed = isinstance(run, bytes) or any(tries in ("F", "E", "FF") for tries in run.values())
     return world.ask(build, run, question=question, **({"exit_code": int(failed)} | more))
 
@@ -44,7 +45,7 @@ def settle(
         number += 1
         assert number < 40, verdict
         if verdict["wanted"]["base"]:
-            side, stated = base, {"tree": tree(BASE), "commit": commit(BASE)}
+            side, stated = base, ON_BASE
         else:
             side, stated = head, {}
         run = side[min(number, len(side)) - 1]

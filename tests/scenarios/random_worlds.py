@@ -9,7 +9,7 @@ from typing import Any
 from quarantine.domain.outcome import Lane
 from quarantine.errors import Conflict, NotFound
 from quarantine.services import decisions
-from tests.world import OWNER, World, commit, tree
+from tests.world import OWNER, World, commit, junit, tree
 
 POLICY = {
     "p0": 0.05,
@@ -184,6 +184,28 @@ class RandomWorld:
         with suppress(Conflict, NotFound):
             decisions.release(self.world.app, self.world.project, name, bearer=OWNER, reason="mended")
 
+    def crash(self) -> None:
+        """A run on trunk that leaves no report, or half of one."""
+        name = f"b{len(self.past)}"
+        sent: dict[str, Any] = {"tree": tree(name), "commit": commit(name), "variant": VARIANTS[0], "exit_code": 139}
+        cut = junit(self.suite())
+        self.send(name, [cut[: len(cut) - 40]] if self.chance.random() < 0.5 else [], **sent)
+
+    def judge(self) -> None:
+        """A loop asks for a verdict on a change to a recent build, and makes some of the reruns that are wanted."""
+        base = self.chance.choice(self.past[-4:])
+        lane = self.chance.choice([Lane.REVIEW, Lane.AGENT])
+        who: dict[str, Any] = {"lane": lane, "change": f"PR-{self.chance.randint(1, 4)}", "variant": VARIANTS[0]}
+        name, again = f"asked-{self.chance.random()}", tree(self.chance.choice(["asked", "asked again"]))
+        base_tree = base.sent.get("tree")
+        question: dict[str, Any] = {"base_commit": base.sent.get("commit"), "base_tree": base_tree, "can_rerun": True}
+        question |= {"canary": {"name": "canary"}} if self.chance.random() < 0.5 else {}
+        run = self.suite() | ({"canary": "F"} if "canary" in question else {})
+        verdict = self.world.ask(name, run, question=question, tree=again, exit_code=1, **who)
+        for number in range(self.chance.randint(0, 3)):
+            of = {"tree": (verdict["wanted"]["base"] and base_tree) or again, "exit_code": None}
+            verdict = self.world.answer(verdict, name, self.suite(), number=number, **(who | of))
+
     def turn(self) -> None:
         """Trunk breaks, or is mended."""
         self.is_broken = not self.is_broken
@@ -204,6 +226,8 @@ HAPPENINGS: dict[Callable[[RandomWorld], None], int] = {
     RandomWorld.storm: 2,
     RandomWorld.calm: 1,
     RandomWorld.double: 2,
+    RandomWorld.crash: 2,
+    RandomWorld.judge: 5,
     RandomWorld.release: 4,
     RandomWorld.turn: 3,
     RandomWorld.enforce: 2,

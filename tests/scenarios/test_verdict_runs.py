@@ -10,14 +10,15 @@ from quarantine.errors import BadInput, BadReport
 from quarantine.store import builds, projects
 from quarantine.store.engine import reading
 from quarantine.store.tables import TEST
-from tests.scenarios.asking import BASE, ask, causes, stored, suite
-from tests.world import PROJECT, World, commit, junit, tree
+from tests.scenarios.asking import BASE, ON_BASE, ask, causes, stored, suite
+from tests.world import PROJECT, World, commit, junit
 
 COLLECTION_ERROR = (
     b"<testsuite name='pytest'><testcase classname='' name='tests.test_new' time='0'>"
     b"<error message='collection failure'>ImportError: no module named shop</error></testcase></testsuite>"
 )
-CANARY = {"name": "test_canary_5f3a", "exit_code": 1}
+NAME = "test_canary_5f3a"
+CANARY = {"name": NAME, "exit_code": 1}
 LOST: dict[str, str] = {}
 
 
@@ -92,8 +93,7 @@ def test_a_crash_that_the_base_has_too_is_a_sick_environment(world: World) -> No
     verdict = crash(world, "head")
     verdict = world.answer(verdict, "head", number=1, exit_code=139)
     verdict = world.answer(verdict, "head", number=2, exit_code=139)
-    base = {"tree": tree(BASE), "commit": commit(BASE)}
-    verdict = world.answer(verdict, "head", number=3, exit_code=139, **base)
+    verdict = world.answer(verdict, "head", number=3, exit_code=139, **ON_BASE)
     assert (verdict["verdict"], verdict["final"]) == ("inconclusive", True)
     assert causes(verdict) == {"sick-environment": "undecided"}
     assert verdict["record"] is None
@@ -115,11 +115,12 @@ def test_a_run_that_breaks_off_is_never_green(
     based: World, reports: list[bytes], more: dict[str, Any], code: str
 ) -> None:
     """Whatever the reports that there are say, and whatever the exit code is."""
-    question = {"base_commit": commit(BASE)} | more.pop("question", {})
-    verdict = based.ask("head", *reports, question=question, **({"exit_code": 0} | more))
+    question = {"base_commit": commit(BASE)} | more.get("question", {})
+    sent: dict[str, Any] = {"exit_code": 0} | more | {"question": question}
+    verdict = based.ask("head", *reports, **sent)
     assert verdict["verdict"] == "inconclusive"
     assert causes(verdict)[code] == "undecided"
-    again = based.ask("head", *reports, question=question, **({"exit_code": 0} | more))
+    again = based.ask("head", *reports, **sent)
     assert again["id"] == verdict["id"]
 
 
@@ -143,17 +144,16 @@ def test_an_exit_code_that_nothing_explains_is_a_cause(based: World) -> None:
     for number in range(1, 3):
         verdict = based.answer(verdict, "head", suite(), number=number, exit_code=3)
     assert verdict["wanted"] == {"head": 0, "base": 1, "why": verdict["wanted"]["why"]}
-    base = {"tree": tree(BASE), "commit": commit(BASE)}
-    green = based.answer(verdict, "head", suite(), number=3, exit_code=0, **base)
+    green = based.answer(verdict, "head", suite(), number=3, exit_code=0, **ON_BASE)
     assert (green["verdict"], causes(green)) == ("reject", {"exit-code": "rejects"})
 
 
 def test_the_canary_is_no_test_of_the_project(based: World) -> None:
     """It failed as it must, the exit code is exactly so: accepted, and nothing of it is stored as a test."""
-    run = suite() | {CANARY["name"]: "F"}
+    run = suite() | {NAME: "F"}
     verdict = ask(based, "head", run, question={"canary": CANARY}, exit_code=1)
     assert (verdict["verdict"], verdict["suspect"]) == ("accept", [])
-    assert str(CANARY["name"]) not in names(based)
+    assert NAME not in names(based)
     assert stored(based, verdict)["plain_rejects"] is False
 
 
@@ -166,7 +166,7 @@ def test_a_canary_that_did_not_fail_makes_the_run_suspect(
     based: World, does: str | None, exit_code: int, code: str
 ) -> None:
     """Whatever decided that may have decided the other outcomes, so the run is rejected."""
-    run = suite() | ({str(CANARY["name"]): does} if does else {})
+    run = suite() | ({NAME: does} if does else {})
     verdict = ask(based, "head", run, question={"canary": CANARY}, exit_code=exit_code)
     assert verdict["verdict"] == "reject"
     assert causes(verdict)[code] == "suspect"
@@ -176,7 +176,7 @@ def test_a_canary_that_did_not_fail_makes_the_run_suspect(
 
 def test_a_rerun_whose_canary_is_silenced_is_suspect(based: World) -> None:
     """Reruns have a canary of their own, and it too must fail."""
-    verdict = ask(based, "head", suite(t1="F") | {CANARY["name"]: "F"}, question={"canary": CANARY}, exit_code=1)
+    verdict = ask(based, "head", suite(t1="F") | {NAME: "F"}, question={"canary": CANARY}, exit_code=1)
     other = {"name": "test_canary_77", "exit_code": 1}
     verdict = based.answer(verdict, "head", suite() | {"test_canary_77": "P"}, exit_code=1, note={"canary": other})
     assert (verdict["verdict"], causes(verdict)["canary"]) == ("reject", "suspect")
@@ -184,7 +184,7 @@ def test_a_rerun_whose_canary_is_silenced_is_suspect(based: World) -> None:
 
 def test_with_a_canary_the_exit_code_is_exactly_so(based: World) -> None:
     """A runner that broke down after its tests is red, also where an excused failure would explain a red exit."""
-    run = suite(t1="F") | {CANARY["name"]: "F"}
+    run = suite(t1="F") | {NAME: "F"}
     verdict = ask(based, "head", run, question={"canary": CANARY, "can_rerun": False}, exit_code=3)
     assert causes(verdict)["exit-code"] == "rejects"
 

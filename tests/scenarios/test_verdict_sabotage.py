@@ -124,7 +124,7 @@ def test_a_rerun_sent_twice_counts_once(based: World) -> None:
 
 def test_no_run_of_an_agents_own_makes_the_base_look_bad(based: World) -> None:
     """A red run of the base's tree in a command of its own choosing excuses nothing."""
-    same_tree = {"tree": tree(BASE), "lane": Lane.AGENT, "change": "ticket-1"}
+    same_tree: dict[str, Any] = {"tree": tree(BASE), "lane": Lane.AGENT, "change": "ticket-1"}
     based.send("trick", suite(t1="F"), command="make it fail", **same_tree)
     verdict = ask(based, "head", suite(t1="F"), command="pytest")
     verdict = settle(based, verdict, "head", head=[suite(t1="F")], base=[suite()], command="pytest")
@@ -135,7 +135,7 @@ def test_what_an_agent_ran_excuses_nothing_of_a_person(based: World) -> None:
     """Tries of the head and of the base count only from lanes trusted as much as the one that asks."""
     for number, name in enumerate(("head", BASE)):
         based.send(f"trick-{number}", suite(t1="FP"), tree=tree(name), lane=Lane.AGENT, change="ticket-1")
-    review = {"lane": Lane.REVIEW, "change": "PR-1"}
+    review: dict[str, Any] = {"lane": Lane.REVIEW, "change": "PR-1"}
     verdict = ask(based, "head", suite(t1="F"), **review)
     assert verdict["tests"][0]["head"] == {"failed": 1, "passed": 0}
     verdict = settle(based, verdict, "head", head=[suite(t1="F")], **review)
@@ -148,9 +148,9 @@ def test_a_verdict_teaches_trunk_nothing_that_an_agent_said(based: World) -> Non
     based.send("red", suite(t4="F"))
     question = {"question": {"base_commit": commit("red")}}
     verdict = ask(based, "head", suite(t4="F"), **question)
-    base = {"tree": tree("red"), "commit": commit("red")}
+    red: dict[str, Any] = {"tree": tree("red"), "commit": commit("red")}
     for number in range(3):
-        based.answer(verdict, "head", suite(), number=number, exit_code=0, **base)
+        based.answer(verdict, "head", suite(), number=number, exit_code=0, **red)
     [variant] = based.explain("t4")["variants"]
     assert variant["trials"] == 2
     assert variant["heads"][0]["confirmed_by"] is None
@@ -174,3 +174,14 @@ def test_green_forged_by_dropping_the_failing_test_is_no_green(based: World) -> 
     names = [f"tests/test_ledger.py::{name}" for name in suite()]
     verdict = ask(based, "head", suite_without("t1"), question={"expected": names})
     assert (verdict["verdict"], causes(verdict)) == ("reject", {"vanished": "rejects"})
+
+
+def test_hostile_texts_are_stored_and_answered(based: World) -> None:
+    """Names, messages and paths of any characters that JSON can hold make a verdict like any other."""
+    name = 'test_x[a b-"<&>\n\t\N{GREEK SMALL LETTER ALPHA}::.py-\N{PILE OF POO}\x7f\u202e]'
+    question = {"must_pass": [name, "' OR 1=1 --"], "log": "\u2028/\N{PILE OF POO}", "ticket": "ticket-1"}
+    verdict = ask(based, "head", suite(t1="F"), question=question, said="\u202e\N{PILE OF POO} <&> %s {0}")
+    assert verdict["verdict"] == "reject"
+    assert {test["name"] for test in verdict["tests"]} >= set(question["must_pass"])
+    assert verdicts.get(based.app, based.project, verdict["id"]) == verdict
+    assert attempts.summary(based.app, based.project)["tickets"] == 1

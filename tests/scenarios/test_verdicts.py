@@ -6,7 +6,7 @@ import pytest
 
 from quarantine.domain.outcome import Lane, Mode
 from quarantine.services import decisions
-from tests.scenarios.asking import BASE, ask, causes, findings, settle, stored, suite, suite_without
+from tests.scenarios.asking import BASE, ON_BASE, ask, causes, findings, settle, stored, suite, suite_without
 from tests.world import CLASSNAME, OWNER, World, commit, tree
 
 
@@ -90,8 +90,7 @@ def test_what_flakes_on_both_is_excused(based: World) -> None:
     """Mixed on the head and mixed on the base: flaky, and the right patch is accepted."""
     verdict = ask(based, "head", suite(t1="F"))
     verdict = based.answer(verdict, "head", suite(), exit_code=0)
-    base = {"tree": tree(BASE), "commit": commit(BASE)}
-    verdict = based.answer(verdict, "head", suite(t1="F"), number=2, exit_code=1, **base)
+    verdict = based.answer(verdict, "head", suite(t1="F"), number=2, exit_code=1, **ON_BASE)
     assert (verdict["verdict"], verdict["final"]) == ("accept", True)
     assert findings(verdict) == {"t1": ("flaky", "excused")}
     assert stored(based, verdict)["prevented"] == 1
@@ -206,10 +205,9 @@ def test_what_is_removed_on_purpose_a_person_can_say(based: World) -> None:
 def test_failures_with_a_common_cause_outside_are_a_sick_environment(based: World) -> None:
     """Five and more tests fail on head and base alike though trunk passes them: inconclusive, and nobody is blamed."""
     down = suite(**{f"t{number}": "F" for number in range(6)})
-    said = {"said": "connection refused"}
+    said: dict[str, Any] = {"said": "connection refused"}
     verdict = ask(based, "head", down, **said)
-    base = {"tree": tree(BASE), "commit": commit(BASE)}
-    based.answer(verdict, "head", down, number=90, exit_code=1, **said, **base)
+    based.answer(verdict, "head", down, number=90, exit_code=1, **said, **ON_BASE)
     verdict = settle(based, verdict, "head", head=[down], base=[down], **said)
     assert verdict["verdict"] == "inconclusive"
     assert causes(verdict) == {"sick-environment": "undecided"}
