@@ -23,11 +23,11 @@ LINE_EVERY = 10
 )
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default=True, help="0 picks a free one.")
 def command(*, once: bool, keep: Path | None, port: int) -> None:
-    """Watch it work: a small repository, sixty commits, one flaky test.
+    """Watch it work: a small repository, sixty commits, one flaky test, and a ticket for an agent.
 
     Makes a real git repository, really runs its tests over six weeks of commits and changes, sends every report to a
-    daemon of its own, and tells what the daemon made of it. Then the page stays up until Ctrl-C. Nothing is sent
-    anywhere but to this machine.
+    daemon of its own, tells what the daemon made of it, and lets a scripted agent work on a ticket by its verdicts.
+    Then the page stays up until Ctrl-C. Nothing is sent anywhere but to this machine.
     """
     try:
         with _folder(keep) as folder:

@@ -2,6 +2,8 @@
 
 `history/trunk.mbox` holds the trunk as `git format-patch` writes it: author, date, message and edit of every commit.
 `history/changes/LANE/NAME.mbox` holds a change: it branches off the commit that was the trunk's last at its first date.
+`history/tickets/NAME/` holds a ticket: `ticket.md`, `base.mbox` with the tests that show what is wanted, and what an
+agent answered, `attempt-1.diff` and so on.
 To change the story: make the repository, rework it with git, and write the files again with
 `git format-patch --stdout --zero-commit --no-signature --no-stat --no-numbered --subject-prefix= RANGE`, where RANGE is
 `--root main` for the trunk. Which builds there are, when and in which lane is written nowhere else.
@@ -18,7 +20,7 @@ from pathlib import Path
 
 from quarantine.client.git import git
 
-__all__ = ["TRUNK", "Commit", "branches", "clone", "commits", "create"]
+__all__ = ["TRUNK", "Commit", "TicketFiles", "branches", "clone", "commits", "create", "open_ticket"]
 
 TRUNK = "main"
 _AS_COMMITTER = ("-c", "user.name=Ledger", "-c", "user.email=ledger@ledger.example", "-c", "commit.gpgSign=false")
@@ -92,3 +94,28 @@ def clone(repository: Path, commit: str, folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TicketFiles:
+    """A ticket as the ledger's people wrote it, and what an agent once answered.
+
+    Attributes:
+        branch: holds the tests that show what is wanted, on top of the trunk.
+        text: what the agent reads.
+        answers: the agent's patches, in order.
+    """
+
+    branch: str
+    text: str
+    answers: tuple[str, ...]
+
+
+def open_ticket(folder: Path, name: str) -> TicketFiles:
+    """Add a ticket's branch to a repository that `create` made, and return the ticket."""
+    files = resources.files("quarantine.demo") / "history" / "tickets" / name
+    branch = f"ticket/{name}"
+    _branch_off(folder, branch, files / "base.mbox")
+    git(folder, "checkout", "--quiet", TRUNK)
+    answers = [entry.read_text(encoding="utf-8") for entry in _sorted(files) if entry.name.endswith(".diff")]
+    return TicketFiles(branch, (files / "ticket.md").read_text(encoding="utf-8"), tuple(answers))

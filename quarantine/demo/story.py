@@ -1,4 +1,7 @@
-"""The story: every build is run and sent as its day comes, and the reruns that the daemon asks for are made."""
+"""The story: every build is run and sent as its day comes, and the reruns that the daemon asks for are made.
+
+Then the project enforces what it observed, and an agent is given a ticket.
+"""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +21,7 @@ from quarantine.daemon import jobs
 from quarantine.demo import ledger, suite
 from quarantine.demo.hosting import Hosted, ask, hosted, tell_reach
 from quarantine.demo.suite import Ran
+from quarantine.demo.ticket import Worked, worked
 from quarantine.demo.timeline import PlannedBuild, timeline
 from quarantine.domain.outcome import Lane
 from quarantine.errors import QuarantineError
@@ -80,7 +84,8 @@ class Ending:
         gating_observed: whether each test of the cast gated then, as the client says.
         gating_enforced: the same after the switch to enforce.
         explained: the explanation of each known test of the cast, recomputed from what is stored.
-        summary: of the whole project.
+        worked: how an agent's work on a ticket went, in the enforcing project.
+        summary: of the whole project, before the ticket.
     """
 
     folder: Path
@@ -92,6 +97,7 @@ class Ending:
     gating_observed: dict[str, bool]
     gating_enforced: dict[str, bool]
     explained: dict[str, dict[str, Any]]
+    worked: Worked
     summary: dict[str, Any]
 
     @property
@@ -220,7 +226,7 @@ class _Weeks:
 
 
 def _ending(daemon: Hosted, weeks: _Weeks) -> Ending:
-    """Look at what the project observed, let it enforce, and look again."""
+    """Look at what the project observed, let it enforce, look again, and give an agent a ticket."""
     reader, admin = daemon.target("read"), daemon.target("admin")
     gating = GatingSet(reader.url, reader.project, reader.token, cache_dir=weeks.folder / "cache")
     cast = (FLAKY, BROKEN, CHANGED, UNKNOWN)
@@ -228,6 +234,12 @@ def _ending(daemon: Hosted, weeks: _Weeks) -> Ending:
     gating_observed = {test: gating.is_gating(test) for test in cast}
     ask(admin, "mode", {"mode": "enforce"})
     gating.refresh()
+    enforced = {test: gating.is_gating(test) for test in cast}
+    explained = {test: ask(reader, f"tests/{quote(test, safe='')}?recompute=1") for test in (FLAKY, BROKEN, CHANGED)}
+    summary = ask(reader, "summary")
+    agents = weeks.folder / "ticket"
+    agents.mkdir()
+    done = worked(daemon, reader, _repository(weeks.folder), agents)
     return Ending(
         folder=weeks.folder,
         reader=reader,
@@ -236,7 +248,8 @@ def _ending(daemon: Hosted, weeks: _Weeks) -> Ending:
         reruns=tuple(weeks.reruns),
         observed=observed,
         gating_observed=gating_observed,
-        gating_enforced={test: gating.is_gating(test) for test in cast},
-        explained={test: ask(reader, f"tests/{quote(test, safe='')}?recompute=1") for test in (FLAKY, BROKEN, CHANGED)},
-        summary=ask(reader, "summary"),
+        gating_enforced=enforced,
+        explained=explained,
+        worked=done,
+        summary=summary,
     )

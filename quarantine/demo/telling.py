@@ -8,6 +8,7 @@ from typing import Any
 from quarantine.demo.hosting import PROJECT
 from quarantine.demo.ledger import Commit
 from quarantine.demo.story import BROKEN, CHANGED, FLAKY, UNKNOWN, Ending
+from quarantine.demo.ticket import Worked
 from quarantine.demo.timeline import PlannedBuild
 from quarantine.domain.outcome import Lane
 from quarantine.policy.wording import listed, plural
@@ -34,6 +35,9 @@ def story(ending: Ending) -> list[str]:
         "",
         *_gate(ending),
         *_wrapped(_recomputed(ending)),
+        "",
+        f"4. A ticket for an agent: {ending.worked.ticket.text.splitlines()[0]}",
+        *_ticket(ending.worked),
     ]
 
 
@@ -149,6 +153,35 @@ def _gate(ending: Ending) -> list[str]:
             for test in (FLAKY, BROKEN, CHANGED, UNKNOWN)
         ),
     ]
+
+
+def _ticket(worked: Worked) -> list[str]:
+    """Return what became of the ticket: a sentence for each attempt, what the agent read, and what counted for what."""
+    lines: list[str] = []
+    for number, verdict in enumerate(worked.verdicts[: worked.end.attempts], 1):
+        flaked = [cause for cause in verdict["causes"] if cause["effect"] in ("excused", "ignored")]
+        said = f"Attempt {number}, {verdict['gating']['ran']} gating tests impacted: {verdict['sentence']}"
+        lines += _indented([said, *(f"Does not count: {cause['sentence']}" for cause in flaked)])
+        lines += [f"{INDENT}   {line}" for line in _told_to_agent(verdict)]
+    figures = worked.attempts
+    plain = figures["by_ticket"][0]["plainly_solved_on"]
+    said = "would have accepted none of them" if plain is None else f"would have accepted attempt {plain}"
+    whole = worked.verdicts[-1]["gating"]
+    every = f" after a run of every test, of which {whole['passed']} gating ones passed" if worked.is_full else ""
+    ended = f"The end: {worked.end.word} with attempt {worked.end.attempts},{every}."
+    prevented = plural(figures["prevented"]["rejections"], "rejection")
+    plainly = (
+        f"A harness without quarantine, reruns and a base to compare with {said}: {prevented} of a right patch was "
+        "prevented."
+    )
+    return [*lines, *_indented([ended, plainly])]
+
+
+def _told_to_agent(verdict: dict[str, Any]) -> list[str]:
+    """Return the part of a failure record that holds the failures, as the agent read it."""
+    record = verdict["record"]
+    lines: list[str] = record["text"].splitlines() if record else []
+    return [line for line in lines if line.startswith(("[", "| "))]
 
 
 def _recomputed(ending: Ending) -> str:
