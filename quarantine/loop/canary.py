@@ -79,7 +79,7 @@ class Canary(NamedTuple):
         except OSError as error:
             raise ClientConfigurationError(
                 f"The canary cannot be written to {self.path.parent}: {error.strerror}.",
-                mend="Name a folder that the runner looks for tests in, by --canary-path.",
+                mend="Name a folder that the runner looks for tests in, by --canary.",
             ) from error
         try:
             yield

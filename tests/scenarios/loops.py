@@ -30,6 +30,8 @@ from tests.world import OWNER, PROJECT, START, World, sender
 TICKET = "SHOP-7"
 COMMAND = f"{Path(sys.executable).name} -m pytest -q -p no:cacheprovider {{tests}} --junitxml={{report}}"
 
+QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
 FILES = {
     "shop/__init__.py": "",
     "shop/pricing.py": '''\
@@ -111,7 +113,7 @@ class Shop:
             "timeout_s": 60.0,
             "logs": self.folder / "logs",
         }
-        return Settings(**stated | {"variables": {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}} | more)
+        return Settings(**stated | {"variables": QUICK} | more)
 
     def runner(self, command: str = COMMAND, *, target: Target | None = None, **more: Any) -> CommandRunner:
         """Return the reference runner."""
@@ -133,7 +135,7 @@ class Shop:
         """The environment that its tests run in."""
         return environment_of(sys.executable)
 
-    def told_by_trunk(self) -> None:
+    def told_by_trunk(self, build: str = "trunk-1", *, variables: Mapping[str, str] | None = None, **more: Any) -> None:
         """Let trunk run its head for real, report it, and send what each test reaches."""
         here = self.environment
         variant = {"os": here.platform, "python": ".".join(here.version.split(".")[:2])}
@@ -142,13 +144,13 @@ class Shop:
             subprocess.run(
                 [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"],
                 cwd=workspace.path,
-                env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+                env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"} | QUICK | dict(variables or {}),
                 check=False,
                 capture_output=True,
             )
             self.world.send(
-                "trunk-1", report.read_bytes(), commit=workspace.base_commit, tree=workspace.base_tree,
-                variant=variant, environment_hash=here.hash, command="python -m pytest", exit_code=1,
+                build, report.read_bytes(), commit=workspace.base_commit, tree=workspace.base_tree,
+                variant=variant, environment_hash=here.hash, command="python -m pytest", exit_code=1, **more,
             )  # fmt: skip
         lines = [json.dumps({"test": test, "files": files}).encode() for test, files in REACH.items()]
         reaching.add_reach(self.world.app, PROJECT, sender(), lines, tree=None)
@@ -195,4 +197,5 @@ def files(written: Mapping[str, str]) -> Callable[[str, Path], None]:
 SUM = "return sum(with_tax(price) for price in prices)"
 MENDED = "return sum(with_tax(price) for price in prices) * (100 - discount) // 100"
 MENDS = edit("shop/pricing.py", SUM, MENDED)
-BREAKS = edit("shop/pricing.py", SUM, "return sum(prices) - discount")
+BREAKS = edit("shop/pricing.py", SUM, f"{SUM} - 36")
+"""The test that must pass does, and two others no longer."""
