@@ -16,7 +16,7 @@ from quarantine.domain.outcome import Outcome
 from quarantine.domain.report import Result
 from quarantine.junit.documents import Limits
 from quarantine.junit.quantities import duration_s
-from quarantine.junit.texts import clip, first_line, joined
+from quarantine.junit.texts import CAPTURED, clip, first_line, joined
 
 OUTPUT_TAGS = frozenset({"system-out", "system-err"})
 FINAL_TAGS = frozenset({"failure", "error", "skipped"})
@@ -34,6 +34,7 @@ STATUS_OUTCOMES = {
 LONGEST_KIND = 200
 LONGEST_NOTE = 100
 SHORT_MESSAGE = 200
+OUTPUT_CHARS = 2_000
 
 
 class TextBudget:
@@ -55,6 +56,14 @@ class TextBudget:
         head, tail = self._limits.head_chars, self._limits.tail_chars
         is_clipped = len(text) <= head + tail + LONGEST_NOTE  # a text that was cut while it arrived holds its own note
         kept = "" if self.left <= 0 else text if is_clipped else clip(text, head, tail)
+        self.left -= len(kept)
+        return kept
+
+    def output(self, text: str) -> str:
+        """Return what a failed case printed, its head and tail kept in a fraction of what a detail may have."""
+        kept = (
+            "" if self.left <= 0 else text if len(text) <= 2 * OUTPUT_CHARS else clip(text, OUTPUT_CHARS, OUTPUT_CHARS)
+        )
         self.left -= len(kept)
         return kept
 
@@ -106,7 +115,10 @@ def _last_try(element: Element, finals: list[FinalResult], surplus: int, budget:
         return _result(Outcome.SKIPPED, duration, deciding, deciding.text or "", budget)
     text = (deciding.text or "") if len(finals) == 1 else _joined_texts(finals, type(deciding), surplus)
     outcome = Outcome.ERRORED if isinstance(deciding, Error) else Outcome.FAILED
-    return _result(outcome, duration, deciding, text if text.strip() else _output(element), budget)
+    if not text.strip():
+        return _result(outcome, duration, deciding, _output(element), budget)
+    result = _result(outcome, duration, deciding, text, budget)
+    return result._replace(detail=joined([result.detail, budget.output(_captured(element))]))
 
 
 def _joined_texts(finals: list[FinalResult], kind: type[FinalResult], surplus: int) -> str:
@@ -130,6 +142,14 @@ def _precedence(entry: FinalResult) -> int:
 def _output(element: Element) -> str:
     """Return what the case printed: the only evidence some tools (ctest, Bazel, Meson) give of a failure."""
     return joined([child.text or "" for child in element if child.tag in OUTPUT_TAGS])
+
+
+def _captured(element: Element) -> str:
+    """Return what a case printed beside its failure's own text, led by a line that says so, as pytest writes it."""
+    printed = _output(element)
+    if not printed.strip() or CAPTURED.match(printed.lstrip()):
+        return printed.strip()
+    return f"---- Captured output ----\n{printed.strip()}"
 
 
 def _interim(entry: InterimResult, budget: TextBudget) -> Result:

@@ -9,9 +9,10 @@ A change to any of this needs a new prefix, because signatures are stored.
 
 import re
 from hashlib import blake2b
+from itertools import takewhile
 
 from quarantine.domain.report import Result
-from quarantine.junit.texts import plain_text
+from quarantine.junit.texts import CAPTURED, plain_text
 
 PREFIX = "s1:"
 DIGEST_BYTES = 8
@@ -81,6 +82,7 @@ def signature(result: Result) -> str:
 
 
 def _head(detail: str) -> str:
-    """Return the first lines of a detail that are not blank."""
-    lines = [line for line in detail[:LONGEST_INPUT].splitlines() if line.strip()]
+    """Return the first lines of a detail that are not blank; what the test printed is no part of how it failed."""
+    said = takewhile(lambda line: not CAPTURED.match(line), detail[:LONGEST_INPUT].splitlines())
+    lines = [line for line in said if line.strip()]
     return "\n".join(lines[:DETAIL_LINES])

@@ -17,6 +17,9 @@ TERMINAL = re.compile(
 )
 """Terminal sequences, also where the escape character has been replaced or spelt out by the report's writer."""
 
+CAPTURED = re.compile(r"-{3,} ?Captured [A-Za-z ]{2,40}?-{3,} *(?:\n|$)")
+"""The line that pytest writes above what a test printed; ours is spelled alike."""
+
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 BIDIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 

@@ -12,6 +12,7 @@ from quarantine.domain.identity import VariantHash, VariantKeys, variant_hash
 from quarantine.domain.outcome import Lane
 from quarantine.domain.report import Result, Run
 from quarantine.junit import signature
+from quarantine.junit.texts import clip
 from quarantine.policy.history import Advance, History, advance
 from quarantine.services.intake import Intake
 from quarantine.store import builds
@@ -21,6 +22,8 @@ from quarantine.store.roster import Ordinals
 
 MESSAGE_CHARACTERS = 2_000
 DETAIL_CHARACTERS = 20_000
+_DETAIL_TAIL = 8_000
+"""A failure's text ends with what it asserted, and with what the test printed."""
 
 
 _VARIANT_OF = attrgetter("origin.variant")
@@ -190,7 +193,7 @@ def store_failures(
                 "signature": batch.signature_of(place),
                 "kind": result.kind[:MESSAGE_CHARACTERS],
                 "message": result.message[:MESSAGE_CHARACTERS],
-                "detail": result.detail[:DETAIL_CHARACTERS],
+                "detail": clip(result.detail, DETAIL_CHARACTERS - _DETAIL_TAIL, _DETAIL_TAIL),
             }
         )
     builds.add_failures(intake.connection, rows)
