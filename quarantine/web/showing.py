@@ -13,7 +13,7 @@ from quarantine.policy.wording import percent
 LONGEST = 2_000
 """Characters of any one text on a page, unless a template asks for fewer."""
 
-_SHORT_S = 10
+_SHORT_S, _SMALL = 10, 0.1
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -113,8 +113,8 @@ def span(seconds: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Return an amount of whatever currency: two decimals, and two digits where those would be nothing."""
-    return f"{value:,.2f}" if value >= 1 or value == 0 else f"{value:.2g}"
+    """Return an amount of whatever currency: two decimals, or two digits where those would tell next to nothing."""
+    return f"{value:,.2f}" if value >= _SMALL or value == 0 else f"{value:.2g}"
 
 
 FILTERS = {

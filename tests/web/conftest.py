@@ -11,6 +11,7 @@ from quarantine.policy.criteria import Policy
 from quarantine.services.app import App
 from quarantine.store.engine import open_engine
 from tests.databases import SqliteFiles
+from tests.web.loops import play_loops
 from tests.web.site import Site
 from tests.world import START, World
 
@@ -62,8 +63,28 @@ def judged_file(sqlite_files: SqliteFiles, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture
 def judged(judged_file: tuple[Path, FrozenClock], tmp_path: Path) -> Iterator[Site]:
     """Return the application over a copy of that database, still observing."""
-    source, clock = judged_file
-    path = tmp_path / "judged.db"
+    yield from _copied(*judged_file, tmp_path / "judged.db")
+
+
+@pytest.fixture(scope="session")
+def asked_file(sqlite_files: SqliteFiles, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FrozenClock]:
+    """Return a database in which loops have asked for verdicts of every kind, and the clock it ended at."""
+    path = tmp_path_factory.mktemp("asked") / "quarantine.db"
+    sqlite_files.create(path, migrated=True)
+    clock = FrozenClock(START)
+    world = World(_app(path, clock), clock).created()
+    play_loops(world)
+    world.app.engine.dispose()
+    return path, clock
+
+
+@pytest.fixture
+def asked(asked_file: tuple[Path, FrozenClock], tmp_path: Path) -> Iterator[Site]:
+    """Return the application over a copy of that database."""
+    yield from _copied(*asked_file, tmp_path / "asked.db")
+
+
+def _copied(source: Path, clock: FrozenClock, path: Path) -> Iterator[Site]:
     shutil.copyfile(source, path)
     own = FrozenClock(clock.now)
     app = _app(path, own)

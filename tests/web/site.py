@@ -127,3 +127,29 @@ class Page(HTMLParser):
     def tags(self) -> set[str]:
         """Return the names of the elements on the page."""
         return {tag for tag, _attributes in self.elements}
+
+    def check_inert(self) -> None:
+        """Check that nothing on the page runs or comes from elsewhere."""
+        assert self.tags().isdisjoint({"script", "style", "iframe", "object", "embed", "base", "img"})
+        for _tag, attributes in self.elements:
+            assert not any(name.startswith("on") or name == "style" for name in attributes)
+        for address in self.attributes("href") + self.attributes("action") + self.attributes("src"):
+            assert address.startswith(("/", "#")), address
+            assert not address.startswith("//")
+
+    def check_readable(self) -> None:
+        """Check that the page can be read without seeing it."""
+        assert ("html", {"lang": "en"}) in self.elements
+        assert sum(tag == "h1" for tag, _ in self.elements) == 1
+        assert sum(tag == "main" for tag, _ in self.elements) == 1
+        ids = self.attributes("id")
+        assert len(ids) == len(set(ids))
+        for tag, attributes in self.elements:
+            if tag == "svg" and "cell" not in (attributes.get("class") or ""):
+                assert attributes.get("aria-label") or attributes.get("aria-hidden") == "true"
+            if tag == "th":
+                assert attributes.get("scope") in ("col", "row")
+        assert set(self.attributes("aria-labelledby")) <= set(ids)
+        places = {address[1:] for address in self.attributes("href") if address.startswith("#")}
+        assert places - {"held", "broken"} <= set(ids)
+        assert "None" not in self.text

@@ -82,3 +82,55 @@ def test_a_strip_tells_each_build_by_shape_letter_and_words() -> None:
         "the last 10 builds, the oldest first: 2 passed, 2 failed, 1 errored, 2 passed on a retry, 2 skipped, "
         "1 in which it did not run"
     )
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_tries_are_squares_of_which_none_that_happened_is_lost(failed: int, passed: int) -> None:
+    """As many squares as tries; of a great many the share is kept, and what happened once still has its square."""
+    drawn = figures.tries_figure(failed, passed)
+    total = failed + passed
+    assert drawn.failed + drawn.passed == min(total, figures.MOST_SQUARES)
+    assert (drawn.failed > 0, drawn.passed > 0) == (failed > 0, passed > 0)
+    if total <= figures.MOST_SQUARES:
+        assert (drawn.failed, drawn.passed) == (failed, passed)
+    elif failed and passed:
+        assert abs(drawn.failed / figures.MOST_SQUARES - failed / total) < 1 / figures.MOST_SQUARES
+
+
+@pytest.mark.parametrize(
+    ("tries", "words"),
+    [((0, 0), "not run"), ((3, 0), "failed 3 of 3"), ((1, 1_999), "failed 1 of 2,000"), ((0, 1), "passed 1 of 1")],
+)
+def test_tries_are_told_in_words_with_the_true_counts(tries: tuple[int, int], words: str) -> None:
+    """However few squares there are."""
+    assert figures.tries_figure(*tries).words == words
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=30))
+def test_shares_are_pairs_of_bars_side_by_side(pairs: list[tuple[float, float]]) -> None:
+    """Each as high as its share, none over another, all inside, the first attempts when there are too many."""
+    drawn = figures.shares_figure([ours for ours, _ in pairs], [plain for _, plain in pairs])
+    shown = pairs[: figures.MOST_ATTEMPTS]
+    assert [bar.kind for bar in drawn.bars] == ["ours", "plain"] * len(shown)
+    assert len(drawn.ticks) == len(shown)
+    assert drawn.left_out == len(pairs) - len(shown)
+    edges = [edge for bar in drawn.bars for edge in (bar.x, bar.x + bar.width)]
+    assert edges == sorted(edges)
+    assert all(0 < edge < 100 for edge in edges)
+    for bar, share in zip(drawn.bars, (share for pair in shown for share in pair), strict=True):
+        assert bar.height == pytest.approx(figures.SHARES_HEIGHT * share, abs=0.06)
+        assert bar.y + bar.height == pytest.approx(figures.SHARES_HEIGHT)
+    for number, tick in enumerate(drawn.ticks):
+        ours, plain = drawn.bars[2 * number : 2 * number + 2]
+        assert ours.x < tick.x < plain.x + plain.width
+        assert tick.label == str(number + 1)
+
+
+def test_shares_are_told_in_words() -> None:
+    """Each bar says what it stands for, and the drawing says all of it."""
+    drawn = figures.shares_figure([0.5, 0.75], [0.25, 0.5])
+    assert [bar.title for bar in drawn.bars][:2] == [
+        "attempt 1, with flaky gating: 50 %",
+        "attempt 1, without flaky gating: 25 %",
+    ]
+    assert drawn.alternative == "share of tickets solved by attempt: " + "; ".join(bar.title for bar in drawn.bars)

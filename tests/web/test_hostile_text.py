@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -58,6 +59,10 @@ def play(site: Site, name: str) -> str:
     site.world.rerun(f"two {name[:200]}", suite, **fields)
     with suppress(BadReport):
         site.world.send(f"three {name[:200]}", b"<nothing/>", **fields)
+    site.world.ask(
+        f"four {name[:200]}", suite | {name: "F"}, said=said, change=name[:200], exit_code=1,
+        question={"attempt": 1, "must_pass": [name[:4_000]]}, **(fields | {"command": f"run {name[:300]}"})
+    )  # fmt: skip
     return str(site.world.explain(name)["test"])
 
 
@@ -65,8 +70,11 @@ def play(site: Site, name: str) -> str:
 def test_names_and_messages_stay_text(site: Site, kind: str) -> None:
     """No element, attribute or address comes from a report; what cannot be seen is spelt out; long texts are cut."""
     test = play(site, NAMES[kind])
-    for path in ("/", HOME, f"{HOME}/tests/{test}"):
-        page = site.page(path)
+    ticket = f"{HOME}/attempts?ticket={quote(NAMES[kind][:200], safe='')}"
+    client = site.open(browser=True)
+    said_on = (f"{HOME}/tests/{test}", f"{HOME}/verdicts/1")
+    pages = {path: Page.of(client.get(path)) for path in (*said_on, "/", HOME, f"{HOME}/attempts", ticket)}
+    for page in pages.values():
         assert page.tags() <= ALLOWED
         for tag, attributes in page.elements:
             assert not any(name.startswith("on") or name in ("style", "src", "srcdoc") for name in attributes), tag
@@ -74,7 +82,7 @@ def test_names_and_messages_stay_text(site: Site, kind: str) -> None:
         assert len(page.html) < 60_000
         for address in page.attributes("href"):
             assert re.fullmatch(r"#?[\w./:?=&%-]*", address), address
-    assert "alert(2)" in page.text
+    assert all("alert(2)" in pages[path].text for path in said_on)
 
 
 def test_what_is_shown_is_what_was_sent(site: Site) -> None:
@@ -96,9 +104,10 @@ def test_a_name_in_another_direction_does_not_turn_the_line_around(site: Site) -
 
 def test_hostile_addresses_get_a_plain_answer(site: Site) -> None:
     """What is asked for is shown on the page that says it is not there, as text."""
+    client = site.open(browser=True)
     for name in ("<script>alert(1)</script>", "%E2%80%AEabc", "x" * 5_000, "a%00b", "%ff%fe", "{{7*7}}"):
-        for path in (f"/projects/{name}", f"{HOME}/tests/{name}"):
-            page = Page.of(site.open(browser=True).get(path), status=404)
+        for path in (f"/projects/{name}", f"{HOME}/tests/{name}", f"{HOME}/verdicts/{name}"):
+            page = Page.of(client.get(path), status=404)
             assert page.tags() <= ALLOWED
             assert not UNSEEN.search(page.html)
             assert len(page.html) < 5_000

@@ -76,6 +76,32 @@ def test_ages_are_told_in_the_unit_that_says_most(since: str, told: str) -> None
     assert showing.age(since, NOW) == told
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0, "0 s"), (0.04, "0.04 s"), (3.25, "3.2 s"), (9.99, "10 s"), (42.4, "42 s"), (59.6, "1 min"),
+        (61, "1 min 1 s"), (3_600, "1 h"), (3_661, "1 h 1 min"), (360_000, "100 h"), (1e9, "277,777 h 46 min"),
+    ],
+)  # fmt: skip
+def test_lengths_of_time_are_told_in_at_most_two_units(seconds: float, told: str) -> None:
+    """Digits of a second where it is short, no seconds where it is long."""
+    assert showing.span(seconds).replace("\N{NO-BREAK SPACE}", " ") == told
+
+
+@pytest.mark.parametrize(("value", "told"), [(0, "0.00"), (1_234.5, "1,234.50"), (0.5, "0.50"), (0.0123, "0.012")])
+def test_amounts_have_the_digits_that_say_something(value: float, told: str) -> None:
+    """Two decimals, and two digits of what is next to nothing."""
+    assert showing.amount(value) == told
+
+
+def test_a_text_of_several_lines_keeps_them_and_is_escaped() -> None:
+    """A failure record longer than any other text is printed whole, up to its own bound."""
+    templates = Renderer(resource("templates"))._templates
+    text = "<b>\n" * 2_000 + "\u202e"
+    assert templates.from_string("{{ x|verbatim }}").render(x=text) == "&lt;b&gt;\n" * 2_000 + "&lt;U+202E&gt;"
+    assert len(showing.verbatim("x" * 50_000)) == 24_000
+
+
 def test_instants_are_elements() -> None:
     """They read as dates and can be read by machines."""
     assert showing.moment(NOW) == f'<time datetime="{NOW}">8 Feb 2026, 22:00</time>'
