@@ -30,9 +30,7 @@ _AGENT_BROKE = frozenset({"agent-timed-out", "agent-failed"})
 NO_ATTEMPT = _AGENT_BROKE | {"prose", "empty-patch"}
 """Problems of an answer that has no patch to try."""
 
-DEFAULT_PROTECTED = Protected()
-
-Progress = Callable[[str], None]
+_DEFAULT = Protected()
 
 
 def solve(
@@ -42,9 +40,9 @@ def solve(
     runner: Runner,
     max_attempts: int = 4,
     *,
-    protected: Protected = DEFAULT_PROTECTED,
+    protected: Protected = _DEFAULT,
     full: bool = True,
-    progress: Progress | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> End:
     """Let an agent mend a ticket and return how it ended.
 
@@ -90,7 +88,7 @@ class _Loop:
     max_attempts: int
     protected: Protected
     full: bool
-    tell: Progress
+    tell: Callable[[str], None]
     attempts: int = 0
     unanswered: int = 0
     last: Judged | None = None
@@ -101,18 +99,16 @@ class _Loop:
             before = self.last
             proposal = self._proposed()
             self.last = self._judged(proposal)
-            self.tell(f"Attempt {self.attempts}: {self.last.sentence}")
+            self.tell(f"{_named(proposal, self.attempts)}: {self.last.sentence}")
             end = self._end(proposal, self.last)
             if end is not None:
                 return end
             if before is not None and before.record == self.last.record:
-                return self._gave_up(proposal)
+                return self._twice(proposal)
+        what = f"No attempt was accepted, and {self.attempts} of {self.max_attempts} were made."
         if self.attempts < self.max_attempts:
-            said = f"{self.unanswered} of the agent's answers held no patch. The last: {self._last_sentence}"
-        else:
-            said = f"No attempt was accepted, and {self.attempts} of {self.max_attempts} were made. The last: "
-            said += self._last_sentence
-        return Exhausted(self.ticket, self.attempts, self.last, said)
+            what = f"{self.unanswered} of the agent's answers held no patch."
+        return self._gave_up(f"{what} The last:")
 
     def _proposed(self) -> Proposal:
         self.tell(f"Asking the agent for attempt {self.attempts + 1} of {self.max_attempts}.")
@@ -120,9 +116,8 @@ class _Loop:
             proposal = self.agent.propose(prompt(self.ticket, self.last), folder)
         if proposal.note:
             self.tell(proposal.note)
-        has_patch = proposal.problem is None or proposal.problem.code not in NO_ATTEMPT
-        self.attempts += has_patch
-        self.unanswered += not has_patch
+        self.attempts += _is_attempt(proposal)
+        self.unanswered += not _is_attempt(proposal)
         return proposal
 
     def _judged(self, proposal: Proposal) -> Judged:
@@ -159,13 +154,21 @@ class _Loop:
             return Suspect(self.ticket, self.attempts, judged._replace(verdict="suspect", reasons=reasons), reasons)
         return Accepted(patch, self.attempts, judged, judged.owed)
 
-    def _gave_up(self, proposal: Proposal) -> End:
-        if proposal.problem is not None and proposal.problem.code in _AGENT_BROKE:
-            said = f"The agent does not work: {self._last_sentence}"
+    def _twice(self, proposal: Proposal) -> End:
+        """Return the end that the same record makes when it comes a second time."""
+        if proposal.problem is not None and proposal.problem.code in _AGENT_BROKE and self.last is not None:
+            said = f"The agent does not work: {self.last.sentence}"
             return Inconclusive(self.ticket, self.attempts, self.last, said)
-        said = f"The same record came twice in a row, so a further attempt would teach nothing: {self._last_sentence}"
+        return self._gave_up("The same record came twice in a row, so a further attempt would teach nothing:")
+
+    def _gave_up(self, why: str) -> Exhausted:
+        said = f"{why} {self.last.sentence}" if self.last else why
         return Exhausted(self.ticket, self.attempts, self.last, said)
 
-    @property
-    def _last_sentence(self) -> str:
-        return self.last.sentence if self.last else ""
+
+def _is_attempt(proposal: Proposal) -> bool:
+    return proposal.problem is None or proposal.problem.code not in NO_ATTEMPT
+
+
+def _named(proposal: Proposal, number: int) -> str:
+    return f"Attempt {number}" if _is_attempt(proposal) else "No attempt"
