@@ -75,8 +75,11 @@ def tickets(app: App, slug: str, *, ticket: str | None = None) -> dict[str, Any]
     """Return what the attempts came to (`services.attempts.summary`), and with it the tickets heard of last.
 
     `newest` are the rows of `by_ticket`, the newest first and at most `TICKETS_SHOWN`, each with `at`, when it was
-    heard of, and `verdicts`: those of each attempt that has any, by its number. Raises NotFound.
+    heard of, and `verdicts`: those of each attempt that has any, by its number. Raises NotFound when there is no such
+    project, or when no ticket can be called so.
     """
+    if ticket is not None and "\0" in ticket:
+        raise NotFound("No ticket has a NUL in its name.", mend="Follow a link on the page of all attempts.")
     summary = attempts.summary(app, slug, ticket=ticket)
     known = {row["ticket"]: row for row in summary["by_ticket"]}
     with reading(app.engine) as connection:

@@ -66,6 +66,8 @@ def test_the_tickets_heard_of_last_come_first(based: World) -> None:
     [alone] = verdict_listing.tickets(based.app, based.project, ticket="B")["newest"]
     assert alone == told["newest"][2]
     assert verdict_listing.tickets(based.app, based.project, ticket="D")["newest"] == []
+    with pytest.raises(NotFound):
+        verdict_listing.tickets(based.app, based.project, ticket="A\0")
 
 
 def test_only_so_many_tickets_are_listed(based: World) -> None:
