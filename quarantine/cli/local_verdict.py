@@ -136,7 +136,6 @@ def _run_facts(upload: Upload, part: Mapping[str, Any], question: Mapping[str, A
         broken_head=_FAILED if is_broken else _PASSED,
         exit_head=_FAILED if is_unexplained(exit_code, failures=failures) else _PASSED,
         gating_ran=suite.gating_ran,
-        base_is_known=False,
     )
 
 

@@ -107,7 +107,7 @@ class CommandAgent:
         self.command = command
         self.timeout_s = timeout_s
         self.max_output_bytes = max_output_bytes
-        self.mode = mode
+        self.mode: Mode = mode
         self.keep_env = tuple(keep_env)
         self.limits = limits
 

@@ -52,14 +52,18 @@ class Runner(Protocol):
 
     def prepare(self, workspace: Workspace, ticket: Ticket) -> None:
         """Run on the base what an attempt will be compared with; raises ClientError when the base cannot be run."""
+        ...
 
     def judge(
         self, workspace: Workspace, ticket: Ticket, patch: Patch, *, attempt: int, spent: Spent = UNKNOWN
     ) -> Judged:
         """Return the verdict on a patch by the impacted tests; raises BadPatch when it does not apply."""
+        ...
 
     def full(self, workspace: Workspace, ticket: Ticket, patch: Patch, *, attempt: int) -> Judged:
         """Return the verdict on a patch by every test, in a clean process and a freshly made tree."""
+        ...
 
     def conclude(self, ticket: Ticket, end: "End") -> None:
         """Note how the loop ended. Nothing that goes wrong here changes the end."""
+        ...

@@ -56,7 +56,6 @@ class RunFacts:
         gating_ran: gating tests that passed or failed, must-pass tests among them.
         shrunken: (tests before, tests now) of a suite that lost tests though nobody can name them; None otherwise.
         environment_changed: a sentence when the base was run in another environment; empty otherwise.
-        base_is_known: whether the base has been run at all.
         can_rerun: whether the client makes the reruns that are wanted.
         head_reruns: reruns of the head made so far.
         base_reruns: runs of the base made for this verdict so far.
@@ -75,7 +74,6 @@ class RunFacts:
     gating_ran: int = 0
     shrunken: tuple[int, int] | None = None
     environment_changed: str = ""
-    base_is_known: bool = True
     can_rerun: bool = False
     head_reruns: int = 0
     base_reruns: int = 0
@@ -158,7 +156,7 @@ def _how_it_broke(run: RunFacts) -> tuple[str, str]:
     ended = "" if run.exit_code is None else f" and the runner ended with {run.exit_code}"
     told: dict[ReportsState, tuple[str, str]] = {
         "none": ("no-report", f"There is no report{ended}"),
-        "unreadable": ("unreadable-report", f"No report could be read{ended}"),
+        "unreadable": ("unreadable-report", f"A report could not be read{ended}"),
         "truncated": ("truncated-report", f"A report breaks off{ended}"),
         "whole": ("crash", "A run of this tree broke off"),
     }

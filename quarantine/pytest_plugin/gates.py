@@ -72,10 +72,8 @@ class _Question(GatingSet):
 
     def answer(self, variant: Mapping[str, str], prefix: str) -> Gates:
         standing = self._current()
-        key = variant_hash(variant)
-        here = {name for name, variants in standing.by_variant.items() if key in variants}
         return Gates(
-            standing.never | here,
+            standing.snapshot.not_gating_in(variant_hash(variant)) if standing.snapshot else frozenset(),
             prefix,
             standing.snapshot.name if standing.snapshot else None,
             monotonic_s() - self._age_s() if standing.snapshot else 0.0,
