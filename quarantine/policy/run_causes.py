@@ -144,7 +144,8 @@ def _broken_off(run: RunFacts, policy: Policy) -> list[_OfRun]:
     if found.finding is Finding.PRE_EXISTING:
         code, effect = "sick-environment", Effect.UNDECIDED
     elif found.finding is Finding.UNSETTLED and effect is Effect.REJECTS:
-        effect, said = Effect.UNDECIDED, f"{what}: no further run was made, so nobody can say whether the change did it."
+        effect = Effect.UNDECIDED
+        said = f"{what}: no further run was made, so nobody can say whether the change did it."
     return [(Cause(code, effect, said), found)]
 
 

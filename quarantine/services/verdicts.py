@@ -273,10 +273,16 @@ def _side(connection: Connection, project: Project, row: Mapping[str, Any], buil
 
 
 def _base_trees(connection: Connection, project: Project, row: Mapping[str, Any], tree: str | None) -> list[str]:
-    """Return the trees of the base, as far as they are known; the head's own is none of them."""
-    commit = row["base_commit"]
-    found = verdicts.trunk_trees(connection, project.id, commit) if commit else set()
-    return sorted((found | {row["base_tree"]}) - {None, tree})
+    """Return the trees of the base, as far as they are known; the head's own is none of them.
+
+    A base that trunk never ran was run for an earlier verdict on this change, perhaps: then it need not be run again.
+    """
+    commit, found = row["base_commit"], {row["base_tree"]}
+    if commit:
+        found |= verdicts.trunk_trees(connection, project.id, commit)
+        whose = {"lane": row["lane"], "change": row["change"]}
+        found |= verdicts.stated_base_trees(connection, project.id, commit, **whose)
+    return sorted(found - {None, tree})
 
 
 def _decided(

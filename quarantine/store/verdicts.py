@@ -140,6 +140,22 @@ def ends(connection: Connection, project_id: int, ticket: str | None) -> list[di
     return [dict(row) for row in connection.execute(query.order_by(LOOP_END.c.ticket)).mappings()]
 
 
+def stated_base_trees(
+    connection: Connection, project_id: int, commit: str, *, lane: str, change: str | None
+) -> set[str]:
+    """Return the trees that earlier verdicts on this lane and change found this base commit to have."""
+    query = select(VERDICT.c.base_tree).where(
+        and_(
+            VERDICT.c.project_id == project_id,
+            VERDICT.c.base_commit == commit,
+            VERDICT.c.lane == lane,
+            VERDICT.c.change.is_not_distinct_from(change),
+            VERDICT.c.base_tree.is_not(None),
+        )
+    )
+    return set(connection.execute(query.distinct()).scalars())
+
+
 def trunk_trees(connection: Connection, project_id: int, commit: str) -> set[str]:
     """Return the trees that trunk ran under this commit."""
     query = select(BUILD.c.tree).where(

@@ -225,6 +225,16 @@ def test_an_unknown_base_is_said(world: World) -> None:
     assert stored(world, verdict)["base_tree"] == tree(BASE)
 
 
+def test_a_base_that_trunk_never_ran_is_run_once_for_all_attempts_of_a_change(world: World) -> None:
+    """The next attempt is compared with what the base did for the first; another change's word counts for nothing."""
+    mine = {"lane": Lane.AGENT, "change": "T-1"}
+    settle(world, ask(world, "first", suite(t1="F"), **mine), "first", head=[suite(t1="F")], base=[suite()], **mine)
+    second = ask(world, "second", suite(t2="F"), **mine)
+    assert (second["wanted"]["head"], second["wanted"]["base"]) == (2, 0)
+    other = ask(world, "other", suite(t2="F"), lane=Lane.AGENT, change="T-2")
+    assert other["wanted"]["base"] == 1
+
+
 def test_a_shrunken_suite_without_a_base_is_inconclusive(based: World) -> None:
     """Trunk had more tests, nobody can say which are gone, and nothing says that this is meant."""
     other = {"question": {"base_commit": commit("never seen")}, "complete": True}
