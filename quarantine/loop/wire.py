@@ -57,15 +57,9 @@ def build_part(
 
 
 def rerun_note(ran: Ran, canary: Canary) -> dict[str, Any]:
-    """Return what is said of each run: the canary that was in it, and how it went.
-
-    Nothing is said of the canary when the runner itself says that it could not run the tests, such as after a syntax
-    error, and no report has it: then it was no run that a canary could vouch for, and an honest patch may do that. Such
-    an exit code rejects by itself.
-    """
-    gave_up = not ran.heard_canary and ran.exit_code not in {0, canary.exit_code}
+    """Return what is said of each run: the canary that was in it, and how it went."""
     return {
-        **({} if gave_up else {"canary": {"name": canary.test, "exit_code": canary.exit_code}}),
+        "canary": {"name": canary.test, "exit_code": canary.exit_code},
         "timed_out": ran.finished.timed_out,
         "runner_s": round(ran.finished.seconds, 3),
     }

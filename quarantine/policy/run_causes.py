@@ -126,11 +126,19 @@ def _tampering(run: RunFacts) -> list[_OfRun]:
     if run.exit_code == 0:
         said = "The runner said success, though the canary had to fail."
         found.append(Cause("exit-code-forged", Effect.SUSPECT, said))
-    if run.canary != "failed" and run.is_whole:
+    if run.canary != "failed" and run.is_whole and not _gave_up(run):
         did = "is in no report" if run.canary == "absent" else run.canary if run.canary == "passed" else "was skipped"
         said = f"The canary, a test that must fail, {did}: whatever decided that may have decided the other outcomes."
         found.append(Cause("canary", Effect.SUSPECT, said))
     return [(cause, None) for cause in found]
+
+
+def _gave_up(run: RunFacts) -> bool:
+    """Return whether the runner itself says that it could not run the tests, such as after a syntax error.
+
+    An honest change may do that. The run events reject it, and so does an exit code that is not the canary's.
+    """
+    return run.canary == "absent" and bool(run.faults) and run.exit_code not in (None, 0, run.canary_exit_code)
 
 
 def _broken_off(run: RunFacts, policy: Policy) -> list[_OfRun]:

@@ -1,13 +1,14 @@
 """The failure record of a verdict: only what is the business of whoever wrote the patch.
 
 In it go the tests that reject and what is red beside the tests and rejects; a test that is random under the change only
-with that label. Quarantined, flaky and pre-existing failures never do.
+with that label, and where something else rejects, so that nothing was run again, a failure that nobody knows from the
+base with the label that says so. Quarantined, flaky and pre-existing failures never do.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from quarantine.domain.verdict import Effect, Finding
+from quarantine.domain.verdict import Effect, Finding, Verdict
 from quarantine.policy.findings import Tries
 from quarantine.policy.verdict import JudgedTest, Judgement
 from quarantine.policy.wording import plural
@@ -18,7 +19,10 @@ from quarantine.store import builds
 _REJECTS = (Effect.REJECTS, Effect.SUSPECT)
 _TEXT = 16 * 1024 * 1024
 """Characters of details that are read for one record, shared out among the failures."""
-_LABEL = "nondeterministic under this change"
+_LABELS = {
+    Finding.NONDETERMINISTIC: "nondeterministic under this change",
+    Finding.UNSETTLED: "not run again, so it may be chance",
+}
 _OF_TESTS = frozenset(finding.value for finding in Finding)
 
 
@@ -26,8 +30,7 @@ def record_of(case: Case, judgement: Judgement, subjects: Mapping[int, Subject])
     """Return the record; None when nothing that failed is the change's business, as far as anybody knows."""
     failing, facts = [], []
     for one in judgement.tests:
-        random = one.found.finding is Finding.NONDETERMINISTIC and one.found.effect is Effect.UNDECIDED
-        if one.found.effect not in _REJECTS and not random:
+        if one.found.effect not in _REJECTS and not _is_told_with_a_label(one, judgement):
             continue
         if one.test.head.failed:
             failing.append(one)
@@ -47,6 +50,14 @@ def record_of(case: Case, judgement: Judgement, subjects: Mapping[int, Subject])
         budget_tokens=case.question.record_tokens,
         facts=facts,
     )
+
+
+def _is_told_with_a_label(one: JudgedTest, judgement: Judgement) -> bool:
+    if one.found.effect is not Effect.UNDECIDED:
+        return False
+    if one.found.finding is Finding.UNSETTLED:
+        return judgement.verdict is Verdict.REJECT and not one.test.base.failed
+    return one.found.finding is Finding.NONDETERMINISTIC
 
 
 def _events(case: Case) -> Iterable[Event]:
@@ -82,7 +93,7 @@ def _failures(case: Case, failing: Sequence[JudgedTest], subjects: Mapping[int, 
             message=row.get("message", ""),
             detail=row.get("detail", ""),
             tries=_tried(one.test.head),
-            note=_LABEL if one.found.finding is Finding.NONDETERMINISTIC else "",
+            note=_LABELS.get(one.found.finding, "") if one.found.effect is Effect.UNDECIDED else "",
         )
 
 

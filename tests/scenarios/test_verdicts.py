@@ -235,6 +235,18 @@ def test_a_base_that_trunk_never_ran_is_run_once_for_all_attempts_of_a_change(wo
     assert other["wanted"]["base"] == 1
 
 
+def test_what_else_failed_is_told_with_a_label_where_nothing_was_run_again(world: World) -> None:
+    """The must-pass test fails as before, which settles it; the other failure is told, the pre-existing one is not."""
+    world.send(BASE, suite(t1="F", t3="F"), exit_code=1)
+    verdict = ask(world, "head", suite(t1="F", t2="F", t3="F"), question={"must_pass": [f"{CLASSNAME}::t1"]})
+    assert (verdict["verdict"], verdict["final"]) == ("reject", True)
+    record = verdict["record"]["text"]
+    assert "t1" in record
+    assert "t2" in record
+    assert record.count("not run again, so it may be chance") == 1
+    assert "t3" not in record
+
+
 def test_a_shrunken_suite_without_a_base_is_inconclusive(based: World) -> None:
     """Trunk had more tests, nobody can say which are gone, and nothing says that this is meant."""
     other = {"question": {"base_commit": commit("never seen")}, "complete": True}

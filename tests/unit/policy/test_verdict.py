@@ -96,6 +96,15 @@ def test_a_canary_that_did_not_fail_makes_the_run_suspect(canary: Any) -> None:
     assert len(judgement.suspicions) == 1
 
 
+def test_a_runner_that_says_it_could_not_run_the_tests_is_no_forger() -> None:
+    """After a syntax error no test runs, the canary neither; the run events and the exit code reject all the same."""
+    fault = RunFault(kind="collection-error", where="tests/test_x.py")
+    honest = verdict(canary="absent", exit_code=2, faults=[fault], exit_head=Tries(1))
+    assert (honest.verdict, honest.suspicions) == (Verdict.REJECT, ())
+    for exit_code, faults in ((1, [fault]), (0, [fault]), (2, [])):
+        assert verdict(canary="absent", exit_code=exit_code, faults=faults).suspicions
+
+
 def test_success_is_forged_where_a_canary_had_to_fail() -> None:
     """Also when there is no report to look the canary up in."""
     assert verdict(canary="failed").suspicions
@@ -161,7 +170,8 @@ def expected(run: RunFacts, tests: list[TestFacts]) -> Verdict:
     """Return the verdict by the three rules read plainly, without the policy's code."""
     names = {test.name for test in tests}
     told = run.reports == "whole" and not run.timed_out and run.exit_code != 139
-    if run.canary is not None and (run.exit_code == 0 or (told and run.canary != "failed")):
+    gave_up = run.canary == "absent" and run.faults and run.exit_code not in (0, 1, None)
+    if run.canary is not None and (run.exit_code == 0 or (told and run.canary != "failed" and not gave_up)):
         return Verdict.REJECT
     if "broken" in names or (told and names & {"missing", "vanished", "skipped"}):
         return Verdict.REJECT
