@@ -169,11 +169,8 @@ def _ticket(worked: Worked) -> list[str]:
     whole = worked.verdicts[-1]["gating"]
     every = f" after a run of every test, of which {whole['passed']} gating ones passed" if worked.is_full else ""
     ended = f"The end: {worked.end.word} with attempt {worked.end.attempts},{every}."
-    prevented = plural(figures["prevented"]["rejections"], "rejection")
-    plainly = (
-        f"A harness without quarantine, reruns and a base to compare with {said}: {prevented} of a right patch was "
-        "prevented."
-    )
+    because = ": the flaky test failed beside the right patch too" if figures["prevented"]["rejections"] else ""
+    plainly = f"A harness without quarantine, reruns and a base to compare with {said}{because}."
     return [*lines, *_indented([ended, plainly])]
 
 

@@ -23,6 +23,7 @@ from quarantine.services.question import LoopEnd
 from quarantine.services.verdicts import ticket_of
 from quarantine.store import audit, projects, verdicts
 from quarantine.store.engine import reading, writing
+from quarantine.store.sql import storable
 
 _ENDS = ("accepted", "exhausted", "inconclusive", "suspect")
 Row = Mapping[str, Any]
@@ -98,6 +99,7 @@ def summary(app: App, slug: str, *, ticket: str | None = None) -> dict[str, Any]
 
     Raises NotFound when there is no such project.
     """
+    ticket = None if ticket is None else storable(ticket)
     with reading(app.engine) as connection:
         project = projects.by_slug(connection, slug)
         rows = verdicts.figures(connection, project.id, ticket)
