@@ -1,11 +1,11 @@
 """The story's second half: a ticket is given to an agent, and the harness of `quarantine solve` tries what it answers.
 
 The agent's answers are written down beforehand; everything else happens: the worktree, the impacted tests, the canary,
-the reruns, the verdicts. The flaky test is among the impacted ones, and the last attempt begins at a moment at which
-a second will end inside it, as it does in one run of three anyway.
+the reruns, the verdicts. The flaky test is among the impacted ones. Only the moments at which runs begin are chosen:
+that of the last attempt so that a second will end inside that test, as it does in one run of three anyway, and that of
+every other run so that none will, as in the other two.
 """
 
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -32,6 +32,7 @@ _LAST = 3
 _BUSY = "test_a_second_try_keeps_the_reference"
 _MIDDLE_S = 0.175
 """Half of the flaky test's pause: where a second has to end."""
+_AWAY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,26 +97,29 @@ def worked(daemon: Hosted, reader: Target, repository: Path, folder: Path) -> Wo
 
 @dataclass(slots=True)
 class _Moment:
-    """Waits before the last attempt until a second will end inside the flaky test.
+    """Waits before each run until a second will end inside the flaky test, or half a second away from that.
 
     How long it takes from the runner's word to that test is measured where the same tests ran on the base.
 
     Attributes:
         logs: where the runner keeps what the base's runs wrote.
         sleep: waits for so many seconds.
+        has_struck: whether a run was begun so that the test fails.
     """
 
     logs: Path
     sleep: Callable[[float], None] = time.sleep
     said: list[tuple[float, str]] = field(default_factory=list)
+    has_struck: bool = False
 
     def told(self, sentence: str) -> None:
         """Hear what the runner does next."""
-        if sentence.startswith(f"Attempt {_LAST}: running"):
+        strikes = sentence.startswith(f"Attempt {_LAST}: running") and not self.has_struck
+        if strikes or sentence.startswith(("Attempt ", "Rerun ")):
             lead_s = self._lead_s()
             if lead_s is not None:
-                ends_at = wall_s() + lead_s
-                self.sleep(math.ceil(ends_at) - ends_at)
+                self.sleep((-(wall_s() + lead_s) + (0 if strikes else _AWAY_S)) % 1)
+                self.has_struck = self.has_struck or strikes
         self.said.append((wall_s(), sentence))
 
     def _lead_s(self) -> float | None:
