@@ -1,6 +1,7 @@
 """Who is asking, and what that lets them do. Lanes come from here and from nowhere else."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from quarantine.domain.outcome import Lane
 from quarantine.errors import NotAllowed
@@ -34,6 +35,16 @@ class Bearer:
                 mend="Use one made with `quarantine token create --scope report --lane LANE`.",
             )
         return self.lane
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a caller is told of itself, schema 1."""
+        return {
+            "schema": 1,
+            "actor": self.actor,
+            "scopes": sorted(scope.value for scope in self.scopes),
+            "lane": self.lane.value if self.lane else None,
+            "change": self.change,
+        }
 
     def require(self, scope: Scope) -> None:
         """Raise NotAllowed unless they have the scope."""

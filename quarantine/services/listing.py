@@ -99,6 +99,15 @@ def _figures(evidence: dict[str, Any]) -> dict[str, Any] | None:
     return window | {"rate": result["rate"], "interval": result["interval"], "p0": inputs["p0"]}
 
 
+def trunk_variants(app: App, slug: str) -> dict[str, Any]:
+    """Return the variants trunk has run, each with its hash and its keys; raises NotFound without such a project."""
+    with reading(app.engine) as connection:
+        project = projects.by_slug(connection, slug)
+        keys = builds.variants(connection, project.id)
+        hashes = histories.trunk_variants(connection, project.id)
+    return {"schema": 1, "variants": [{"hash": found, "keys": keys.get(found, {})} for found in hashes]}
+
+
 def summary(app: App, slug: str) -> dict[str, Any]:
     """Return everything the project's page shows; raises NotFound."""
     with reading(app.engine) as connection:

@@ -43,6 +43,8 @@ class Api:
             Route(f"{at}/reports", self.post_reports, methods=["POST"]),
             Route("/healthz", self.health),
             Route(f"{at}/reruns", self.reading(lambda slug, _request: reruns.wanted(self.app, slug))),
+            Route(f"{at}/whoami", self.whoami),
+            Route(f"{at}/variants", self.reading(lambda slug, _request: listing.trunk_variants(self.app, slug))),
             Route(f"{at}/summary", self.reading(lambda slug, _request: listing.summary(self.app, slug))),
             Route(f"{at}/tests", self.reading(lambda slug, _request: listing.standing(self.app, slug))),
             Route(f"{at}/tests/{{test:name}}/release", self.release, methods=["POST"]),
@@ -68,6 +70,11 @@ class Api:
         """Say that the process answers; the database is asked too."""
         await run_in_threadpool(listing.ping, self.app)
         return JSONResponse({"status": "ok"})
+
+    async def whoami(self, request: Request) -> Response:
+        """Say what the caller may do, so that it can be refused before it has begun."""
+        _slug, bearer = await self._bearer(request)
+        return JSONResponse(bearer.to_json())
 
     async def post_reports(self, request: Request) -> Response:
         """Take reports in; 202 only after they are durably stored."""

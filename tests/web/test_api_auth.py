@@ -13,7 +13,8 @@ from tests.world import OWNER
 Call = tuple[str, str, dict[str, Any]]
 
 READS: list[Call] = [
-    ("GET", f"{AT}/{resource}", {}) for resource in ("gating", "gating/t1", "reruns", "summary", "tests", "tests/t1")
+    ("GET", f"{AT}/{resource}", {})
+    for resource in ("gating", "gating/t1", "reruns", "summary", "tests", "tests/t1", "variants", "whoami")
 ]
 REPORTS: list[Call] = [("POST", f"{AT}/reports", upload({"t1": "P"}))]
 TRUNK: list[Call] = [
@@ -157,3 +158,20 @@ def test_the_first_token_closes_an_open_server(site: Site, monkeypatch: pytest.M
     problem(client.get(f"{AT}/gating"), 401, "token-needed")
     problem(client.post(f"{AT}/reports", **upload({"t1": "P"})), 401, "token-needed")
     assert client.get(f"{AT}/gating", headers=bearer(token)).status_code == 200
+
+
+def test_a_caller_is_told_what_it_may_do(site: Site) -> None:
+    """The lane and the change of its token; without one those of this machine while no token exists."""
+    alone = site.client(open_lane=Lane.REVIEW).get(f"{AT}/whoami").json()
+    assert (alone["scopes"], alone["lane"], alone["change"]) == (["read", "report"], "review", None)
+    told = site.client(token=site.token("report", lane="agent", change="SHOP-7")).get(f"{AT}/whoami").json()
+    assert (told["schema"], told["scopes"], told["lane"], told["change"]) == (1, ["read", "report"], "agent", "SHOP-7")
+    assert site.client(token=site.token("read")).get(f"{AT}/whoami").json()["lane"] is None
+
+
+def test_the_variants_are_those_of_trunk(site: Site) -> None:
+    """With their keys; what only a change ran in is none of them."""
+    site.world.send("b1", {"t1": "P"}, variant={"python": "3.11"})
+    site.world.send("b2", {"t1": "P"}, lane=Lane.AGENT, change="SHOP-7", variant={"python": "3.12"})
+    [only] = site.client(token=site.token("read")).get(f"{AT}/variants").json()["variants"]
+    assert (only["keys"], len(only["hash"])) == ({"job": "unit", "python": "3.11"}, 16)
