@@ -42,9 +42,10 @@ _NO_BASE = (
     " by it. Fetch the history (depth 0), or name the base."
 )
 _STRAYS = (
-    "Files that are in no commit count as part of what was tested: {}. If the run itself wrote them, leave them out, or"
-    " take the tree's hash before the run; else no rerun can be recognised as one of this tree."
+    "Files that are in no commit count as part of what was tested: {}. {}; else no rerun can be recognised as one of"
+    " this tree."
 )
+_LEAVE_OUT = "If the run itself wrote them, leave them out, or take the tree's hash before the run"
 
 
 def build_part(
@@ -58,6 +59,7 @@ def build_part(
     leave_out: Iterable[Path] = (),
     with_manifest: bool = False,
     tree: Tree | None = None,
+    stray_mend: str = _LEAVE_OUT,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the build part of a run in a folder, and remarks for the person who set the run up.
 
@@ -72,6 +74,7 @@ def build_part(
         leave_out: files and folders below the root that are no part of what was tested, such as the reports.
         with_manifest: also compute the id of the base's manifest, which parses all of it.
         tree: what was tested, as `read_tree` read it before the run; nothing may have changed in it since.
+        stray_mend: what the caller's user can do about files that are in no commit, as a sentence without its end.
 
     Raises:
         ClientConfigurationError: an option is no field, or the interpreter cannot be asked.
@@ -90,7 +93,9 @@ def build_part(
     part["variant"] = variant | dict(given.get("variant", {}))
     if part["attempt"] > 1 and "kind" not in given:
         part |= {"kind": "rerun", "rerun_of": part.get("rerun_of") or part["build"]}
-    return {name: part[name] for name in FIELDS if part.get(name) is not None}, remarks + stray_files(tree, source)
+    return {name: part[name] for name in FIELDS if part.get(name) is not None}, remarks + stray_files(
+        tree, source, stray_mend
+    )
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,7 +144,7 @@ def delta(
     return {"base_commit": commit, "changed": parts, "hash_alg": HASH_ALG, **manifest}, []
 
 
-def stray_files(tree: Tree, source: Path) -> list[str]:
+def stray_files(tree: Tree, source: Path, mend: str = _LEAVE_OUT) -> list[str]:
     """Say which files no commit knows: if the run wrote them, no other build has the same tree."""
     strays = uncommitted(tree, source).stray
     if not strays:
@@ -147,4 +152,4 @@ def stray_files(tree: Tree, source: Path) -> list[str]:
     shown = ", ".join(strays[:_SHOWN_FILES]) + (
         f" and {len(strays) - _SHOWN_FILES} more" * (len(strays) > _SHOWN_FILES)
     )
-    return [_STRAYS.format(shown)]
+    return [_STRAYS.format(shown, mend)]

@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--quarantine-reruns", type=int, metavar="N", help=RERUNS)
     group.addoption("--quarantine-variant", action="append", metavar="KEY=VALUE", default=[], help=VARIANT)
     group.addoption("--quarantine-command", metavar="COMMAND", help=COMMAND)
-    parser.addini("quarantine", FLAGS["--quarantine"], type="bool", default=False)
+    parser.addini("quarantine", FLAGS["--quarantine"], type="bool", default=None)  # false is said, None is not
     parser.addini("quarantine_upload", FLAGS["--quarantine-upload"], type="bool", default=False)
     parser.addini("quarantine_reruns", RERUNS, default="0")
 

@@ -22,6 +22,7 @@ class Gates(NamedTuple):
         snapshot: the snapshot's id; None when every test gates for want of one.
         confirmed_s: when the daemon last confirmed it, on the monotonic clock.
         trouble: why it is not what the daemon says now, as a part of a sentence; empty when it is.
+        never_ran: the pairs of this session's variant, when trunk never ran it; empty when it did or nobody knows.
     """
 
     not_gating: frozenset[str]
@@ -29,6 +30,7 @@ class Gates(NamedTuple):
     snapshot: str | None = None
     confirmed_s: float = 0.0
     trouble: str = ""
+    never_ran: str = ""
 
     def excuse(self, nodeid: str) -> bool:
         """Return whether a failure of the test does not count.
@@ -46,6 +48,15 @@ class Gates(NamedTuple):
         if self.snapshot is None:
             return f"every test gates{because}"
         return f"snapshot {self.snapshot[:12]}, {monotonic_s() - self.confirmed_s:.0f} s old{because}"
+
+    def told_of_variant(self) -> str:
+        """Return that trunk never ran this variant and what to do, as a part of a sentence; empty when it did."""
+        if not self.never_ran:
+            return ""
+        return (
+            f"trunk never ran this variant ({self.never_ran}), so every test gates in it; to go by a job of CI, add "
+            "its pairs, such as --quarantine-variant job=NAME"
+        )
 
 
 def junit_name(nodeid: str, prefix: str) -> tuple[str, str]:
@@ -71,18 +82,27 @@ class _Question(GatingSet):
         """Say nothing: the session's last line does."""
 
     def answer(self, variant: Mapping[str, str], prefix: str) -> Gates:
-        standing = self._current()
+        snapshot, key = self._current().snapshot, variant_hash(variant)
+        if snapshot is None:
+            return Gates(frozenset(), prefix, trouble=self.trouble)
+        is_known = key in (snapshot.variants or (key,))
         return Gates(
-            standing.snapshot.not_gating_in(variant_hash(variant)) if standing.snapshot else frozenset(),
+            snapshot.not_gating_in(key),
             prefix,
-            standing.snapshot.name if standing.snapshot else None,
-            monotonic_s() - self._age_s() if standing.snapshot else 0.0,
+            snapshot.name,
+            monotonic_s() - self._age_s(),
             self.trouble,
+            "" if is_known else " ".join(f"{name}={value}" for name, value in variant.items()),
         )
 
 
-def ask(target: Target | None, variant: Mapping[str, str], prefix: str) -> Gates:
-    """Return what the daemon says, or the last snapshot while it is young enough; else every test gates."""
+def ask(target: Target | None, variant: Mapping[str, str], prefix: str, *, excuses: bool = True) -> Gates:
+    """Return what the daemon says, or the last snapshot while it is young enough; else every test gates.
+
+    Without `excuses` nobody is asked.
+    """
+    if not excuses:
+        return Gates(frozenset(), prefix, trouble="`quarantine` is set to false")
     if target is None:
         return Gates(frozenset(), prefix, trouble="no daemon is named (QUARANTINE_URL)")
     return _Question(target.url, target.project, target.token).answer(variant, prefix)

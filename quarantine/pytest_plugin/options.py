@@ -26,6 +26,7 @@ class Options(NamedTuple):
         reruns: how often a failing test is run again after the last test.
         variant: pairs stated for the build part, beside those that are found.
         command: the command as the daemon is told it; None means as pytest was called.
+        excuses: whether quarantined tests are asked for at all: a setting says so when it is false.
     """
 
     target: Target | None
@@ -35,6 +36,7 @@ class Options(NamedTuple):
     reruns: int
     variant: dict[str, str]
     command: str | None
+    excuses: bool = True
 
     def full_variant(self) -> dict[str, str]:
         """Return the variant that the daemon will know this session's results by, the CI job included."""
@@ -56,6 +58,7 @@ def options_of(config: pytest.Config) -> Options:
         reruns=_reruns(config),
         variant=_variant(asked.quarantine_variant),
         command=asked.quarantine_command,
+        excuses=asked.quarantine or asked.quarantined_only or config.getini("quarantine") is not False,
     )
 
 

@@ -49,7 +49,10 @@ class Session:
         """Ask the daemon, and describe the build, before anything of the project has run or workers are started."""
         self.is_distributed = self.config.pluginmanager.hasplugin("dsession")
         self.gates = ask(
-            self.options.target, self.options.full_variant(), getattr(self.config.option, "junitprefix", None) or ""
+            self.options.target,
+            self.options.full_variant(),
+            getattr(self.config.option, "junitprefix", None) or "",
+            excuses=self.options.excuses,
         )
         self._process = Process(session, self.gates, self.work, runs_tests=not self.is_distributed)
         if self.options.upload and self.options.target and not self.config.option.collectonly:

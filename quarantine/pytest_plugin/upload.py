@@ -2,10 +2,12 @@
 
 import contextlib
 import io
+import os
 import shlex
 import shutil
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,11 @@ from quarantine.pytest_plugin.options import Options
 __all__ = ["Upload"]
 
 _OURS = frozenset({"--quarantine-upload"})
+_REPORT_OPTIONS = ("--junitxml", "--junit-xml")
+_STRAY_MEND = (
+    "If an earlier run or step wrote them, remove them before pytest starts or let it write outside the checkout; if"
+    " the tests need them, commit them"
+)
 
 
 class Upload:
@@ -55,13 +62,20 @@ class Upload:
         """Return the build part of what is about to run: whatever the tests write is no part of the tree."""
         here = config.invocation_params.dir.resolve()
         root = top_level(here) or here  # all of the checkout, because a test reads more than what lies beside it
+        command = options.command or recorded_command(config, here, root)
         stated = {
             "variant": options.variant or None,
-            "command": options.command or recorded_command(config, here, root),
+            "command": command,
             "started_at": iso_instant(wall_s()),
             "complete": False if _is_a_selection(config) else None,
         }
-        part, self.remarks = build_part(root, options=stated, python=sys.executable, leave_out=[self.report])
+        part, self.remarks = build_part(
+            root,
+            options=stated,
+            python=sys.executable,
+            leave_out=[self.report, *reports_of(command, root)],
+            stray_mend=_STRAY_MEND,
+        )
         return part
 
     def send(self, exit_code: int) -> None:
@@ -94,12 +108,29 @@ def recorded_command(config: pytest.Config, here: Path, root: Path) -> str:
     beats a setting in a file.
     """
     words = [str(word) for word in config.invocation_params.args if word not in _OURS]
-    if not any(word.startswith(("--junitxml", "--junit-xml")) for word in words):
+    if not any(word.startswith(_REPORT_OPTIONS) for word in words):
         words.append("--junitxml=junit.xml")
     runner = ["python", "-m", "pytest"] if Path(sys.argv[0]).name == "__main__.py" else ["pytest"]
     within = here.relative_to(root) if here.is_relative_to(root) else Path()
     change = f"cd {shlex.quote(within.as_posix())} && " if within != Path() else ""
     return f"{change}QUARANTINE_UPLOAD=off {shlex.join([*runner, *words])}"
+
+
+def reports_of(command: str, root: Path) -> list[Path]:
+    """Return the JUnit files that a recorded command writes when it runs in `root`, as far as its words tell.
+
+    One that an earlier run of it left there is no part of what is tested.
+    """
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return []
+    folder = root / words[1] if words[:1] == ["cd"] and len(words) > 1 else root
+    named = [word.partition("=")[2] for word in words if word.startswith(tuple(f"{name}=" for name in _REPORT_OPTIONS))]
+    named += [after for word, after in pairwise(words) if word in _REPORT_OPTIONS]
+    return [folder / os.path.expandvars(Path(name).expanduser()) for name in named if name]
 
 
 def _is_a_selection(config: pytest.Config) -> bool:

@@ -32,6 +32,7 @@ def summary(
         _selected(selected, gates),
         _failures(excused, failed) if failed or selected is None or selected[0] else "",
         f"{passed_again} of {repeated} passed when run again" if repeated else "",
+        gates.told_of_variant() if failed or selected else "",
         gates.told(),
         *endings,
     ]

@@ -23,12 +23,14 @@ class SmallDaemon:
 
     Attributes:
         not_gating: as in the answer: names, each with the variants or None for all of them.
+        variants: hashes of those that trunk has run; None for an answer that does not say.
         uploads: the build parts and reports that came in.
         questions: how often it was asked.
     """
 
     def __init__(self) -> None:
         self.not_gating: dict[str, list[str] | None] = {}
+        self.variants: list[str] | None = None
         self.mode = "enforce"
         self.uploads: list[tuple[dict[str, Any], bytes]] = []
         self.questions = 0
@@ -61,7 +63,8 @@ class SmallDaemon:
     def gating(self) -> dict[str, Any]:
         """Return the answer to the question which tests do not gate."""
         told = {"schema": 1, "project": "shop", "snapshot": SNAPSHOT, "mode": self.mode, "not_gating": self.not_gating}
-        return told | {"max_age_s": 3600, "refresh_s": 60}
+        known = {} if self.variants is None else {"variants": self.variants}
+        return told | known | {"max_age_s": 3600, "refresh_s": 60}
 
     def take(self, kind: str, body: bytes) -> None:
         """Keep an upload."""

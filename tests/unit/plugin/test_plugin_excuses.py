@@ -150,6 +150,23 @@ def test_the_variant_of_the_session_decides(project: Project, daemon: SmallDaemo
     assert project.pytest("--quarantine", "--quarantine-variant", "db=pg", variables=job).status == 0
 
 
+def test_a_variant_that_trunk_never_ran_is_told(project: Project, daemon: SmallDaemon) -> None:
+    """The last line names the session's pairs and the option that adds the job, until the variant is a known one."""
+    minor = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    known = variant_hash({"os": sys.platform, "python": minor, "job": "unit"})
+    daemon.not_gating, daemon.variants = {"test_gates::test_gates": [known]}, [known]
+    project.write(test_gates=GATES)
+    desk = project.pytest("--quarantine")
+    assert desk.status == 1
+    assert (
+        f"the failure is not quarantined; trunk never ran this variant (os={sys.platform} python={minor}), so every "
+        "test gates in it; to go by a job of CI, add its pairs, such as --quarantine-variant job=NAME; snapshot "
+    ) in desk.summary
+    as_in_ci = project.pytest("--quarantine", "--quarantine-variant", "job=unit")
+    assert as_in_ci.status == 0
+    assert "never ran" not in as_in_ci.summary
+
+
 def test_a_prefix_of_the_report_is_part_of_the_name(project: Project, daemon: SmallDaemon) -> None:
     """With --junit-prefix the daemon knows tests by other names, and a bare node id may be another test."""
     daemon.not_gating = {"api.test_gates::test_gates": None}

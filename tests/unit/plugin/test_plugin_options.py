@@ -35,6 +35,17 @@ def test_a_setting_asks_too(failing: Project, daemon: SmallDaemon) -> None:
     assert daemon.questions == 1
 
 
+def test_a_setting_of_false_wins_over_what_else_asks(failing: Project, daemon: SmallDaemon) -> None:
+    """With `quarantine = false` nothing is excused or asked, the report is sent, and only the option beats it."""
+    (failing.root / "pytest.ini").write_text("[pytest]\nquarantine_upload = true\n", encoding="utf-8")
+    assert failing.pytest().status == 0
+    questions = daemon.questions
+    ran = failing.pytest("-o", "quarantine=false")
+    assert (ran.status, daemon.questions, len(daemon.uploads)) == (1, questions, 2)
+    assert "; every test gates, for `quarantine` is set to false; report sent as build " in ran.text
+    assert failing.pytest("-o", "quarantine=false", "--quarantine").status == 0
+
+
 def test_no_daemon_is_no_mistake(failing: Project) -> None:
     """A fork without secrets runs the same command: every test gates, and nothing is sent."""
     ran = failing.pytest("--quarantine", "--quarantine-upload", variables={"QUARANTINE_URL": ""})

@@ -9,6 +9,7 @@ import pytest
 from quarantine.client.tree import read_tree
 from quarantine.clock import system_clock
 from quarantine.policy.criteria import Policy
+from quarantine.pytest_plugin.upload import reports_of
 from quarantine.services import decisions
 from quarantine.services.app import App
 from quarantine.store.engine import open_engine
@@ -64,6 +65,38 @@ def test_the_build_is_described_before_it_runs(suite: Project, daemon: SmallDaem
     assert "--quarantine-upload" not in part["command"]
     assert part["command"].endswith(" --quarantine-variant db=pg --reruns 1")
     assert ran.tries() == {"test_writes": ["passed"], "test_flaky": ["failed", "passed"]}
+
+
+def test_a_report_that_an_earlier_run_left_is_no_part_of_the_tree(suite: Project, daemon: SmallDaemon) -> None:
+    """Neither the file the session writes nor the recorded command's: what its commit holds is the whole tree."""
+    pristine = read_tree(suite.root).hash
+    for name in ("mine.xml", "junit.xml"):
+        (suite.root / "sub" / name).write_text("<testsuite/>", encoding="utf-8")
+    (suite.root / "stated.xml").write_text("<testsuite/>", encoding="utf-8")
+    stated = "cd sub && pytest --junit-xml junit.xml; cp mine.xml x"
+    words = ("--quarantine-upload", "--junitxml", "mine.xml", "--quarantine-command", stated)
+    ran = suite.pytest(*words, "-k", "flaky", within="sub")
+    assert "Files that are in no commit count as part of what was tested: stated.xml. If an earlier run or" in ran.text
+    (suite.root / "stated.xml").unlink()
+    suite.pytest(*words, "-k", "flaky", within="sub")
+    [part, again] = (part for part, _ in daemon.uploads)
+    assert part["tree"] != pristine
+    assert again["tree"] == pristine
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("QUARANTINE_UPLOAD=off pytest -q --junitxml=junit.xml", ["junit.xml"]),
+        ("cd 'a b' && pytest --junit-xml out/r.xml tests", ["a b/out/r.xml"]),
+        ("pytest --junitxml=r.xml; cat r.xml", ["r.xml"]),
+        ("make tests", []),
+        ("pytest 'unclosed", []),
+    ],
+)
+def test_the_report_of_a_recorded_command(tmp_path: Path, command: str, files: list[str]) -> None:
+    """It is found by its option, in the folder the command goes to; a command that hides it names none."""
+    assert reports_of(command, tmp_path) == [tmp_path / file for file in files]
 
 
 def test_the_recorded_command_sends_nothing(suite: Project, daemon: SmallDaemon) -> None:
