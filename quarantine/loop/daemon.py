@@ -10,7 +10,7 @@ from quarantine.client.target import Target
 from quarantine.client.verdicts import Verdict, ask_verdict, send_rerun
 from quarantine.client.wire import Unreachable, exchange
 
-__all__ = ["DaemonLost", "ask", "post", "tell"]
+__all__ = ["DaemonLost", "ask", "get", "post", "tell"]
 
 TIMEOUT_S = 60.0
 
@@ -28,8 +28,17 @@ def post(target: Target, resource: str, body: Mapping[str, Any]) -> dict[str, An
     """Send JSON and return the daemon's answer; raises Refused with its reason, or DaemonLost."""
     data = json.dumps(body).encode()
     headers = {"Content-Type": "application/json", "Content-Length": str(len(data))}
+    return _answer(target, "POST", resource, headers=headers, body=[data])
+
+
+def get(target: Target, resource: str) -> dict[str, Any]:
+    """Return the daemon's answer; raises as `post`."""
+    return _answer(target, "GET", resource)
+
+
+def _answer(target: Target, method: str, resource: str, **request: Any) -> dict[str, Any]:
     try:
-        reply = exchange(target, "POST", resource, headers=headers, body=[data], timeout_s=TIMEOUT_S)
+        reply = exchange(target, method, resource, timeout_s=TIMEOUT_S, **request)
         content = json.loads(reply.body)
     except Unreachable as error:
         raise DaemonLost.of(target, error) from error

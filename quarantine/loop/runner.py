@@ -17,6 +17,7 @@ from quarantine.client.parts import Part
 from quarantine.client.target import Target
 from quarantine.client.tree import Tree
 from quarantine.client.verdicts import Verdict
+from quarantine.loop.admission import require_agent, strange_variant
 from quarantine.loop.canary import Canary
 from quarantine.loop.command import Command
 from quarantine.loop.daemon import ask, post, tell
@@ -30,7 +31,7 @@ from quarantine.loop.protected import Protected
 from quarantine.loop.setup import Ready, Settings, pinned
 from quarantine.loop.subset import EVERYTHING, Impact, Subset, changed_parts, choose
 from quarantine.loop.ticket import Ticket
-from quarantine.loop.wire import build_part, question_of, rerun_note
+from quarantine.loop.wire import build_part, question_of, rerun_note, variant_of
 from quarantine.loop.workspace import Workspace
 
 __all__ = ["CommandRunner"]
@@ -98,18 +99,27 @@ class CommandRunner:
     _final: dict[tuple[Ticket, str, str], Judged] = field(default_factory=dict)
 
     def prepare(self, workspace: Workspace, ticket: Ticket) -> None:
-        """Pin the environment, and run on the base what runs whatever changes; see `Runner`.
+        """Ask whether this is ours to do, pin the environment, and run on the base what runs whatever changes.
 
         Raises:
-            ClientConfigurationError: on the base already the command gives no report, or the canary does not fail.
+            ClientConfigurationError: the token is not of the agent lane, or of another ticket; or on the base already
+                the command gives no report, or the canary does not fail.
         """
+        require_agent(self.target, ticket)
         base = self._fresh(workspace, None)
         self.ready = Ready.made(self.settings, Command(self.command), workspace, ticket, base)
+        self._tell_of_the_variant()
         if self._known_of != (base.hash, self.ready.pinned):
             self._known_of = (base.hash, self.ready.pinned)
             self._bases.clear()
             self._final.clear()
         self._base(Case(workspace, ticket, None, 0, (), self._chosen(workspace, ticket, ())))
+
+    def _tell_of_the_variant(self) -> None:
+        job = {"job": self.settings.job} if self.settings.job else {}
+        strange = strange_variant(self.target, variant_of(self._ready, self.settings) | job)
+        if strange:
+            self.told(strange)
 
     def judge(
         self, workspace: Workspace, ticket: Ticket, patch: Patch, *, attempt: int, spent: Spent = UNKNOWN

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from quarantine.loop.runner import Case
     from quarantine.loop.setup import Ready, Settings
 
-__all__ = ["build_part", "question_of", "rerun_note"]
+__all__ = ["build_part", "question_of", "rerun_note", "variant_of"]
 
 _NAMED_DIGITS = 12
 
@@ -33,7 +33,6 @@ def build_part(
     """
     environment = ready.pinned.environment
     again = {"kind": "rerun", "rerun_of": rerun_of} if rerun_of else {"kind": "run"}
-    python = ".".join(environment.version.split(".")[:2])
     return {
         "schema": 1,
         **again,
@@ -45,7 +44,7 @@ def build_part(
         "changed": [list(part) for part in case.changed],
         "hash_alg": HASH_ALG,
         "complete": case.subset.tests is None,
-        "variant": {"os": environment.platform, "python": python, **settings.variant},
+        "variant": variant_of(ready, settings),
         "stream": settings.stream,
         "runner": socket.gethostname(),
         "change": case.ticket.id,
@@ -54,6 +53,13 @@ def build_part(
         "command": ready.execution.command.recorded(case.subset.sha256),
         "environment_hash": environment.hash,
     }
+
+
+def variant_of(ready: "Ready", settings: "Settings") -> dict[str, str]:
+    """Return the keys of the variant that the tests run in, without the job."""
+    environment = ready.pinned.environment
+    python = ".".join(environment.version.split(".")[:2])
+    return {"os": environment.platform, "python": python, **settings.variant}
 
 
 def rerun_note(ran: Ran, canary: Canary) -> dict[str, Any]:

@@ -8,14 +8,21 @@ from typing import Any
 
 import pytest
 
+from quarantine.bootstrap import build_app
 from quarantine.client.errors import ClientConfigurationError
 from quarantine.client.target import Target
+from quarantine.clock import FrozenClock
+from quarantine.config import Settings as DaemonSettings
+from quarantine.domain.outcome import Lane
+from quarantine.loop.admission import require_agent
 from quarantine.loop.daemon import DaemonLost
 from quarantine.loop.ends import Accepted, Exhausted, Inconclusive
-from quarantine.services import attempts
+from quarantine.loop.ticket import Ticket
+from quarantine.services import attempts, decisions
+from tests.cli.hosting import hosted
 from tests.databases import SqliteFiles
 from tests.scenarios.loops import BREAKS, COMMAND, FILES, MENDED, MENDS, MUST_PASS, QUICK, SUM, TICKET, Shop, edit, shop
-from tests.world import PROJECT
+from tests.world import OWNER, PROJECT, START, World
 
 PAGE = Path(__file__).parents[2] / "docs" / "loop.md"
 Made = Callable[[], Shop]
@@ -208,6 +215,53 @@ def test_a_command_that_does_not_work_on_the_base_is_the_users_to_mend(
     with pytest.raises(ClientConfigurationError, match=re.escape(said)):
         own_shop.solve(MENDS, runner=own_shop.runner(command, **more))
     assert own_shop.agent.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ({"scope": "report", "lane": "trunk"}, "belongs to the trunk lane"),
+        ({"scope": "report", "lane": "review", "change": TICKET}, "belongs to the review lane"),
+        ({"scope": "read", "lane": None}, "may not report"),
+        ({"scope": "report", "lane": "agent", "change": "SHOP-8"}, "speaks for the change 'SHOP-8'"),
+    ],
+)
+def test_a_token_that_is_not_the_tickets_is_refused_before_anything_is_run(
+    a_shop: Shop, bound: dict[str, Any], said: str
+) -> None:
+    """Whatever an agent writes must not be filed as trunk's; how to make the right token is said."""
+    stated = {"change": None, "label": "", "lifetime": None, "bearer": OWNER} | bound
+    target = Target(a_shop.url, PROJECT, decisions.create_token(a_shop.world.app, PROJECT, **stated))
+    runner = a_shop.runner(target=target, logs=a_shop.folder / "refused")
+    with pytest.raises(ClientConfigurationError, match=re.escape(said)) as refused:
+        a_shop.solve(MENDS, runner=runner)
+    assert f"--scope report --lane agent --change {TICKET}" in str(refused.value)
+    assert (a_shop.agent.prompts, ran(a_shop, "refused")) == ([], [])
+
+
+def test_without_a_token_the_lane_is_the_daemons(sqlite_files: SqliteFiles, tmp_path: Path) -> None:
+    """`serve` on this machine takes reports on trunk's lane unless it is told another."""
+    clock = FrozenClock(START)
+    database = sqlite_files.create(tmp_path / "quarantine.db", migrated=True)
+    app = build_app(DaemonSettings.model_validate({"database": database}), clock=clock)
+    World(app, clock).created()
+    ticket = Ticket(TICKET, "")
+    with hosted(app, open_lane=Lane.TRUNK) as url, pytest.raises(ClientConfigurationError, match="without a token"):
+        require_agent(Target(url, PROJECT), ticket)
+    with hosted(app, open_lane=Lane.AGENT) as url:
+        require_agent(Target(url, PROJECT), ticket)
+    app.engine.dispose()
+
+
+def test_a_variant_that_trunk_never_ran_is_told_at_the_start(a_shop: Shop) -> None:
+    """With the nearest one it did run, before the agent is asked; the right one needs no word."""
+    for job, times in (("integration", 1), ("unit", 0)):
+        a_shop.said.clear()
+        a_shop.solve("", runner=a_shop.runner(job=job), max_attempts=1)
+        told = [sentence for sentence in a_shop.said if "Trunk has never run the variant job=integration" in sentence]
+        assert len(told) == times
+        assert all("nearest it has run is job=unit, os=" in sentence and "--job" in sentence for sentence in told)
+        assert [a_shop.said.index(sentence) for sentence in told] == [0] * times
 
 
 def test_without_the_daemon_there_is_no_verdict(a_shop: Shop) -> None:
