@@ -101,10 +101,10 @@ def _sentence(
     recent: Sequence[FailedTrial], proved: Sequence[bool], passes: int, policy: Policy, *, is_met: bool, has_ended: bool
 ) -> str:
     if is_met:
-        where = f" from commit {recent[0].commit[:12]} to {recent[-1].commit[:12]}" if recent[0].commit else ""
+        sure = [trial.tree for trial, is_proved in zip(recent, proved, strict=True) if is_proved]
         return (
-            f"Failed {plural(len(recent), 'trunk trial')} in a row{where}, and the trees of {sum(proved)} of them "
-            f"failed at least {plural(policy.broken_reruns, 'rerun')} each: it is broken, not flaky."
+            f"Failed {plural(len(recent), 'trunk trial')} in a row{_where(recent)}, and {_proof(sure, policy)}: it is "
+            "broken, not flaky."
         )
     if has_ended:
         return f"Passed {plural(passes, 'trunk trial')} in a row: no longer broken."
@@ -114,6 +114,23 @@ def _sentence(
     if len(recent) < policy.broken_failures:
         lacking.append(plural(policy.broken_failures - len(recent), "more failed trunk trial"))
     if not all(proved):
-        trees = plural(len(proved) - sum(proved), "tree")
+        unproved = {trial.tree or trial.build for trial, sure in zip(recent, proved, strict=True) if not sure}
+        trees = plural(len(unproved), "tree")
         lacking.append(f"{plural(policy.broken_reruns, 'failed rerun')} each of {trees}")
     return f"Failed {plural(len(recent), 'trunk trial')} in a row; to be broken it lacks {listed(lacking)}."
+
+
+def _where(recent: Sequence[FailedTrial]) -> str:
+    first, last = recent[0].commit[:12], recent[-1].commit[:12]
+    if not first:
+        return ""
+    return f" at commit {first}" if first == last else f" from commit {first} to {last}"
+
+
+def _proof(trees: Sequence[str], policy: Policy) -> str:
+    """Return what the trees of the proved trials came to; other trunk builds of a tree are its reruns."""
+    if len(trees) == len(set(trees)):
+        return f"the trees of {len(trees)} of them failed at least {plural(policy.broken_reruns, 'rerun')} each"
+    which, each = ("the one tree", "") if len(set(trees)) == 1 else (f"the {len(set(trees))} trees", " each")
+    builds = plural(1 + policy.broken_reruns, "build")
+    return f"{which} of {len(trees)} of them failed in at least {builds}{each}, any of which is a rerun of the others"

@@ -267,14 +267,19 @@ def _failing(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
             base=0 if base.total or test.on_base is False else 1,
         )
     if base.total or test.on_base is False:
-        return _explained(test, did) if head.failed >= full else _not_rerun(did, f", and {_base_of(test)}")
+        return _explained(test, did) if head.failed >= full else _not_rerun(did, _base_of(test), _no_more(head))
     if can_rerun:
         return Found(Finding.UNSETTLED, Effect.UNDECIDED, f"{did}; the base has not been run.", base=1)
-    return _not_rerun(did, ", and the base has not been run")
+    missing = _no_more(head) if head.total == 1 else "no run of the base could be had"
+    return _not_rerun(did, "the base has not been run", missing)
 
 
-def _not_rerun(did: str, on_base: str) -> Found:
-    return Found(Finding.UNSETTLED, Effect.REJECTS, f"{did}{on_base}; no further run was made, so nothing excuses it.")
+def _not_rerun(did: str, on_base: str, missing: str) -> Found:
+    return Found(Finding.UNSETTLED, Effect.REJECTS, f"{did}, and {on_base}; {missing}, so nothing excuses it.")
+
+
+def _no_more(head: Tries) -> str:
+    return "no further run was made" if head.total == 1 else "no more runs could be had"
 
 
 def _explained(test: TestFacts, did: str) -> Found:
@@ -301,7 +306,7 @@ def _failing_on_flaky_base(test: TestFacts, policy: Policy, *, can_rerun: bool) 
     if head.failed >= needed:
         return Found(Finding.EXPLAINED, Effect.REJECTS, f"{did}, which does not explain so many in a row.")
     if not can_rerun:
-        return Found(Finding.FLAKY, Effect.UNDECIDED, f"{did}: it may be its usual flaking; no further run was made.")
+        return Found(Finding.FLAKY, Effect.UNDECIDED, f"{did}: it may be its usual flaking; {_no_more(head)}.")
     return Found(
         Finding.UNSETTLED,
         Effect.UNDECIDED,

@@ -153,8 +153,15 @@ def _broken_off(run: RunFacts, policy: Policy) -> list[_OfRun]:
         code, effect = "sick-environment", Effect.UNDECIDED
     elif found.finding is Finding.UNSETTLED and effect is Effect.REJECTS:
         effect = Effect.UNDECIDED
-        said = f"{what}: no further run was made, so nobody can say whether the change did it."
+        said = f"{what}: {_missing(tries, run.broken_base)}, so nobody can say whether the change did it."
     return [(Cause(code, effect, said), found)]
+
+
+def _missing(head: Tries, base: Tries) -> str:
+    """Return which runs would have told more."""
+    if head.total == 1:
+        return "no further run was made"
+    return "no more runs could be had" if base.total else "no run of the base could be had"
 
 
 def _how_it_broke(run: RunFacts) -> tuple[str, str]:
@@ -167,7 +174,7 @@ def _how_it_broke(run: RunFacts) -> tuple[str, str]:
         "none": ("no-report", f"There is no report{ended}"),
         "unreadable": ("unreadable-report", f"A report could not be read{ended}"),
         "truncated": ("truncated-report", f"A report breaks off{ended}"),
-        "whole": ("crash", "A run of this tree broke off"),
+        "whole": ("crash", "A run of this tree was stopped, or brought no whole report"),
     }
     return told[run.reports]
 

@@ -10,6 +10,7 @@ from quarantine.policy.entry import EntryAssessment, head_to_json
 from quarantine.policy.exit import ExitAssessment, assess_exit
 from quarantine.policy.history import History
 from quarantine.policy.transitions import gates
+from quarantine.policy.wording import plural
 from quarantine.services import assess, naming, recompute
 from quarantine.services.app import App
 from quarantine.services.gating import living
@@ -140,10 +141,12 @@ def _sentence(
         return f"{what} since {row['since']:%Y-%m-%d}, still gating. {row['reason']}"
     if status is Status.BROKEN:
         return f"Broken on trunk since {row['since']:%Y-%m-%d}, gating. {row['reason']}"
-    if int(history.heads[row["test"]]) == 0:
-        return f"Gates. In {trials:,} counted trials it never failed right after a pass."
+    heads_seen = int(history.heads[row["test"]])
+    if heads_seen == 0:
+        return f"Gates. In {plural(trials, 'counted trial')} it never failed right after a pass."
     if entry is None:
-        return f"Gates. {int(history.heads[row['test']])} heads in {trials:,} trials, and no complete trunk build yet."
+        seen = f"{plural(heads_seen, 'head')} in {plural(trials, 'trial')}"
+        return f"Gates. {seen}, and no complete trunk build yet."
     return f"Gates. {entry.sentence}"
 
 

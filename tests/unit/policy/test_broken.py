@@ -1,6 +1,7 @@
 """Broken: three failed trunk trials in a row whose trees fail again when rerun."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,17 @@ def test_three_in_a_row_that_fail_twice_again_are_broken() -> None:
         "Failed 3 trunk trials in a row from commit c1 to c3, and the trees of 3 of them failed at least 2 reruns "
         "each: it is broken, not flaky."
     )
+
+
+def test_builds_of_one_tree_are_told_as_such() -> None:
+    """Three builds of one tree prove it as reruns do, and the sentence claims neither reruns nor a commit range."""
+    same = [replace(_trial(number), commit="c1", tree="t1") for number in (1, 2, 3)]
+    assert assess_broken(same, 0, POLICY).sentence == (
+        "Failed 3 trunk trials in a row at commit c1, and the one tree of 3 of them failed in at least 3 builds, any "
+        "of which is a rerun of the others: it is broken, not flaky."
+    )
+    found = assess_broken([*same, replace(_trial(4), commit="c1")], 0, POLICY)
+    assert "the 2 trees of 4 of them failed in at least 3 builds each" in found.sentence
 
 
 @pytest.mark.parametrize(

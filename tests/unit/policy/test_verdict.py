@@ -55,6 +55,20 @@ def test_excused_failures_account_for_the_exit_code() -> None:
     assert judgement.sentence.endswith("1 other failure does not count.")
 
 
+@pytest.mark.parametrize(
+    ("broken", "missing"), [(Tries(1), "no further run was made"), (Tries(2), "no run of the base could be had")]
+)
+def test_a_run_that_broke_off_says_which_runs_are_missing(broken: Tries, missing: str) -> None:
+    """The first run told everything and a later one did not: no more is said of it than is known."""
+    judgement = verdict(broken_head=broken)
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+    [said] = [cause.sentence for cause in judgement.causes if cause.code == "crash"]
+    assert said == (
+        f"A run of this tree was stopped, or brought no whole report: {missing}, so nobody can say whether the change "
+        "did it."
+    )
+
+
 def test_an_exit_code_that_nothing_explains_is_never_green() -> None:
     """No test failed, and yet the runner says red."""
     assert is_unexplained(4, failures=0)

@@ -53,9 +53,20 @@ def test_a_failure_is_rerun_until_it_is_known_to_be_one_that_always_comes(failed
     assert (result.effect, result.head, result.base) == (Effect.UNDECIDED, wanted, 1)
 
 
-def test_a_failure_that_nobody_reruns_rejects() -> None:
-    """Nothing excuses it."""
-    assert found(head=Tries(1), can_rerun=False).effect is Effect.REJECTS
+@pytest.mark.parametrize(
+    ("head", "base", "told"),
+    [
+        (1, Tries(), "1 of 1 run, and the base has not been run; no further run was made, so"),
+        (4, Tries(), "4 of 4 runs, and the base has not been run; no run of the base could be had, so"),
+        (1, Tries(0, 1, 1), "1 of 1 run, and the base passes; no further run was made, so"),
+        (2, Tries(0, 1, 1), "2 of 2 runs, and the base passes; no more runs could be had, so"),
+    ],
+)
+def test_a_failure_that_nobody_reruns_rejects(head: int, base: Tries, told: str) -> None:
+    """Nothing excuses it, and the sentence says which runs are missing."""
+    result = found(head=Tries(head), base=base, can_rerun=False)
+    assert (result.finding, result.effect) == (Finding.UNSETTLED, Effect.REJECTS)
+    assert result.sentence == f"It failed {told} nothing excuses it."
 
 
 def test_what_fails_on_the_base_just_the_same_is_not_the_changes_business() -> None:
