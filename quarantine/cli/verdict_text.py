@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["verdict_text"]
+__all__ = ["unknown_variant", "verdict_text"]
 
 _PLACES_SHOWN = 10
 _Answer = Mapping[str, Any]
@@ -12,7 +12,7 @@ _Answer = Mapping[str, Any]
 def verdict_text(answer: _Answer, url: str) -> str:
     """Return the answer of the daemon, or one like it that was made here, as lines of text."""
     sections = (
-        [f"{str(answer['verdict']).upper()}  {_one_line(answer['sentence'])}", *_not_final(answer)],
+        [f"{str(answer['verdict']).upper()}  {_one_line(answer['sentence'])}", *_not_final(answer), *_variant(answer)],
         _section("Why", _causes(answer["causes"])),
         _section("Tests", _tests(answer["tests"])),
         _section("What this does not show", _not_shown(answer)),
@@ -26,6 +26,17 @@ def _not_final(answer: _Answer) -> Iterator[str]:
     if not answer["final"]:
         why = answer["wanted"].get("why") or "further reruns would say more."
         yield f"This is not final: {why}"
+
+
+def _variant(answer: _Answer) -> Iterator[str]:
+    """Yield that trunk never ran the variant, if so: then little of what is known of the tests bore on the verdict."""
+    if said := unknown_variant(answer):
+        yield _one_line(said)
+
+
+def unknown_variant(answer: _Answer) -> str:
+    """Return what is said of a variant that trunk never ran; empty when it ran it."""
+    return str(answer["not_shown"].get("variant") or "")
 
 
 def _section(title: str, lines: Iterator[str]) -> list[str]:
@@ -71,9 +82,10 @@ def _tries(tries: _Answer) -> str:
 
 def _not_shown(answer: _Answer) -> Iterator[str]:
     gating = answer["gating"]
-    yield f"{gating['ran']:,} of {gating['of']:,} gating tests ran here, and {gating['passed']:,} passed."
-    told = answer["not_shown"]
-    yield from told["sentences"]
+    ran = f"{gating['ran']:,} of {gating['of']:,} gating test"
+    yield f"{ran}{'s' if gating['of'] != 1 else ''} ran here, and {gating['passed']:,} passed."
+    told, said_above = answer["not_shown"], unknown_variant(answer)
+    yield from (one for one in told["sentences"] if one != said_above and not one.startswith(ran))
     places = told["unreached"]
     for place in places[:_PLACES_SHOWN]:
         parts = ", ".join(map(str, place.get("parts") or ()))

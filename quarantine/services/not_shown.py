@@ -1,6 +1,6 @@
 """What the green does not show: changed parts that no passing gating test reached, and what was not run at all."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,13 @@ from quarantine.reach.globs import ReachedBy
 from quarantine.services.facts import Case, View
 from quarantine.services.reach_index import ReachIndex
 from quarantine.services.run_facts import Gating
-from quarantine.store import roster
+from quarantine.store import builds, histories, roster
 from quarantine.store.outcomes import Mask
 
 _NAMED = 3
 _LISTED_FILES = 200
+_OWN_OPTION = frozenset({"job", "python"})
+"""Pairs of a variant that the client's verbs have an option of their own for."""
 _SAID = {BODY: "functions", MODULE: "module-level code", BLOB: "the whole file"}
 
 
@@ -27,6 +29,7 @@ class NotShown:
 
     Attributes:
         sentences: for a person.
+        variant: the first of them, where the tests ran in a variant that trunk has never run; else None.
         unreached: files with their changed parts that no passing gating test reached.
         exhaustive_owed: whether a run of the whole suite on the merge result is still owed.
     """
@@ -34,6 +37,7 @@ class NotShown:
     sentences: tuple[str, ...]
     unreached: tuple[tuple[str, tuple[str, ...]], ...]
     exhaustive_owed: bool
+    variant: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the wire form."""
@@ -41,12 +45,17 @@ class NotShown:
             "sentences": list(self.sentences),
             "unreached": [{"path": path, "parts": list(parts)} for path, parts in self.unreached[:_LISTED_FILES]],
             "exhaustive_owed": self.exhaustive_owed,
+            "variant": self.variant,
         }
 
 
-def not_shown_by(case: Case, views: Sequence[View], gating: Gating) -> NotShown:
-    """Return what the build did not show, whatever its verdict."""
-    sentences = []
+def not_shown_by(case: Case, views: Sequence[View], gating: Gating, *, is_base_known: bool) -> NotShown:
+    """Return what the build did not show, whatever its verdict.
+
+    `is_base_known` says whether any test bears a try on the base, be it one that was kept from an earlier verdict.
+    """
+    variant = _unknown_to_trunk(case, views)
+    sentences = [variant] if variant else []
     unreached: dict[str, list[str]] = {}
     if case.changed is None:
         sentences.append("Nobody said what the change touched, so it is not known which of it the tests ran.")
@@ -59,12 +68,51 @@ def not_shown_by(case: Case, views: Sequence[View], gating: Gating) -> NotShown:
     if gating.ran < gating.of:
         sentences.append(f"{gating.ran:,} of {plural(gating.of, 'gating test')} ran.")
     sentences += _ambiguous(case, views)
-    if not case.base.side.builds:
-        sentences.append("The base has not been run, so nothing says what fails without the change as well.")
+    if not (case.base.side.builds or case.base.elsewhere or is_base_known):
+        where = " in this variant" if variant else ""
+        sentences.append(f"The base has not been run{where}, so nothing says what fails without the change as well.")
     owed = not (case.judged["complete"] and gating.ran >= gating.of and case.told_all)
     if owed:
         sentences.append("A run of the whole suite on the merge result is still owed.")
-    return NotShown(tuple(sentences), tuple((path, tuple(parts)) for path, parts in unreached.items()), owed)
+    return NotShown(tuple(sentences), tuple((path, tuple(parts)) for path, parts in unreached.items()), owed, variant)
+
+
+def _unknown_to_trunk(case: Case, views: Sequence[View]) -> str | None:
+    """Say that trunk never ran the first variant of this build that it never ran, if it ran any other at all."""
+    trunk = histories.trunk_variants(case.connection, case.project.id)
+    strange = next((view.variant_hash for view in views if view.variant_hash not in trunk), None)
+    if strange is None or not trunk:
+        return None
+    pairs = builds.variants(case.connection, case.project.id)
+    mine = pairs[strange]
+    near = min((pairs[one] for one in trunk), key=lambda other: _distance(mine, other))
+    return (
+        f"Trunk has never run the variant {_spelt(mine)}, so nothing is quarantined in it and no trunk run of the base "
+        f"counts; the nearest that it runs is {_spelt(near)} ({listed(list(_to_get(mine, near)))})."
+    )
+
+
+def _distance(mine: Mapping[str, str], other: Mapping[str, str]) -> tuple[int, int, str]:
+    """Return an order of variants: those with the most pairs in common first, of these those with the fewest others."""
+    common = len(mine.items() & other.items())
+    return -common, len(mine) + len(other) - 2 * common, _spelt(other)
+
+
+def _spelt(variant: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in sorted(variant.items())) or "without any pair"
+
+
+def _to_get(mine: Mapping[str, str], other: Mapping[str, str]) -> Iterable[str]:
+    """Yield what has to be said otherwise for a run to be of the other variant."""
+    for key, value in sorted(other.items()):
+        if mine.get(key) != value:
+            yield "name the interpreter by --python" if key == "python" else f"say {_option(key, value)}"
+    for key in sorted(mine.keys() - other.keys()):
+        yield f"leave {'--' if key in _OWN_OPTION else ''}{key} out"
+
+
+def _option(key: str, value: str) -> str:
+    return f"--{key} {value}" if key in _OWN_OPTION else f"--variant {key}={value}"
 
 
 def _passing(case: Case, views: Sequence[View]) -> Mask:

@@ -130,5 +130,5 @@ def _why(head: int, base: int, tests: Sequence[JudgedTest]) -> str:
     wanted = [plural(head, "run") + " of the head's tree"] if head else []
     wanted += [plural(base, "run") + " of the base"] if base else []
     waiting = sum(bool(one.found.head or one.found.base) for one in tests)
-    what = f"{plural(waiting, 'test')} {'waits' if waiting == 1 else 'wait'} for that" if waiting else "the run does"
-    return f"{' and '.join(wanted)} would settle more: {what}."
+    who = plural(waiting, "test") if waiting else "the run as a whole"
+    return f"{' and '.join(wanted)} would settle more: {who} {'wait' if waiting > 1 else 'waits'} for that."

@@ -303,7 +303,9 @@ def _decided(
         judgement,
         subjects,
         gating=gating,
-        not_shown=not_shown_by(case, views, gating),
+        not_shown=not_shown_by(
+            case, views, gating, is_base_known=any(one.facts.base.total for one in subjects.values())
+        ),
         record=record_of(case, judgement, subjects),
         key=row["key"],
         variants=builds.variants(connection, project.id),

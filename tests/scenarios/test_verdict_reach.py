@@ -70,7 +70,7 @@ def test_changed_parts_that_no_passing_test_reached_are_named(mapped: World) -> 
 def test_what_the_tests_reached_needs_no_word(mapped: World) -> None:
     """A complete build whose passing tests reach every changed part owes nothing."""
     verdict = ask(mapped, "head", suite(), changed=changed(("shop/m0.py", "body")), complete=True)
-    assert verdict["not_shown"] == {"sentences": [], "unreached": [], "exhaustive_owed": False}
+    assert verdict["not_shown"] == {"sentences": [], "unreached": [], "exhaustive_owed": False, "variant": None}
 
 
 def test_a_miss_of_the_map_is_charged_to_it(mapped: World) -> None:

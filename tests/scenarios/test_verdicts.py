@@ -225,6 +225,36 @@ def test_an_unknown_base_is_said(world: World) -> None:
     assert stored(world, verdict)["base_tree"] == tree(BASE)
 
 
+def test_a_variant_that_trunk_never_ran_is_said_first(based: World) -> None:
+    """Nothing is quarantined in it and trunk's runs of the base do not count: the nearest is named."""
+    based.send("py311", suite(), variant={"os": "linux", "python": "3.11"})
+    based.send("py312", suite(), variant={"os": "windows", "python": "3.12"})
+    verdict = ask(based, "head", suite(), variant={"os": "linux", "shard": "1"})
+    said = verdict["not_shown"]["sentences"]
+    assert said[0] == verdict["not_shown"]["variant"]
+    assert said[0] == (
+        "Trunk has never run the variant job=unit os=linux shard=1, so nothing is quarantined in it and no trunk run "
+        "of the base counts; the nearest that it runs is job=unit os=linux python=3.11 (name the interpreter by "
+        "--python and leave shard out)."
+    )
+    assert "The base has not been run in this variant, so nothing says what fails without the change as well." in said
+    known = ask(based, "other", suite(), variant={"os": "windows", "python": "3.12"})
+    assert known["not_shown"]["variant"] is None
+
+
+def test_the_first_run_of_all_is_in_no_strange_variant(world: World) -> None:
+    """Where trunk has run nothing yet there is no other variant to name."""
+    assert ask(world, "head", suite())["not_shown"]["variant"] is None
+
+
+def test_what_an_earlier_verdict_saw_of_the_base_is_not_called_unknown(based: World) -> None:
+    """A base that has runs is never said to have none, and what waits for reruns is said in whole words."""
+    verdict = ask(based, "head", suite(t1="F"))
+    assert not any("base has not been run" in sentence for sentence in verdict["not_shown"]["sentences"])
+    broken = ask(based, "broken", suite(), exit_code=5)
+    assert broken["wanted"]["why"].endswith(" would settle more: the run as a whole waits for that.")
+
+
 def test_a_base_that_trunk_never_ran_is_run_once_for_all_attempts_of_a_change(world: World) -> None:
     """The next attempt is compared with what the base did for the first; another change's word counts for nothing."""
     mine = {"lane": Lane.AGENT, "change": "T-1"}
