@@ -11,6 +11,7 @@ import click
 
 from quarantine.cli.judging import (
     as_a_run,
+    check_base,
     exits_of_a_verdict,
     judge,
     on_verdict,
@@ -20,7 +21,7 @@ from quarantine.cli.judging import (
 )
 from quarantine.cli.options import complain
 from quarantine.cli.remote import on_daemon
-from quarantine.cli.tested import Found, found_reports, on_judged_build, part_of, root_of
+from quarantine.cli.tested import Found, found_reports, on_judged_build, part_of, quoted, root_of
 
 if TYPE_CHECKING:
     from quarantine.client.target import Target
@@ -76,7 +77,7 @@ def command(context: click.Context, /, named: Named, **options: Any) -> None:
 
     The verdict rests on every cause that could make the run red: each failing, missing or newly skipped test, the exit
     code, the reports themselves. A report that is not there, is empty, or is older than --since is no report, and that
-    is never green.
+    is never green. When none is there at all although the run ended with 0, that is wrong usage.
 
     With --command, whatever the daemon wants to see again is run again, whole: on this tree in this folder, as long as
     not a byte of it has changed, and on the base in a scratch worktree. The command sees no QUARANTINE_TOKEN.
@@ -90,7 +91,16 @@ def command(context: click.Context, /, named: Named, **options: Any) -> None:
     with exits_of_a_verdict(context):
         if options["exit_code"] is None:
             raise click.UsageError("Missing option '--exit-code'. A report alone does not say how the run ended.")
+        _check_reports(named.found, options["exit_code"])
         _judge(context, target_of_verdict(options), named, options)
+
+
+def _check_reports(found: Found, exit_code: int) -> None:
+    """Raise UsageError where no report is there though the run ended well: that is rather a name typed wrongly."""
+    if exit_code == 0 and not found.files:
+        raise click.UsageError(
+            f"Nothing is at {quoted(found.missing)}, though the run ended with 0. Name by --report what it wrote."
+        )
 
 
 def _judge(context: click.Context, target: "Target | None", named: Named, options: dict[str, Any]) -> None:
@@ -98,6 +108,7 @@ def _judge(context: click.Context, target: "Target | None", named: Named, option
     from quarantine.client.tree import read_tree
 
     root = root_of(options["root"]).path
+    check_base(options["base"], root)
     left_out = [*named.found.files, *map(Path, named.found.missing), *options["leave_out"]]
     tree = read_tree(root, leave_out=left_out)
     part, remarks, _ = part_of({**options, "rerun_of": None}, named.found, tree)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EXIT_CODES",
     "as_a_run",
+    "check_base",
     "exits_of_a_verdict",
     "judge",
     "on_verdict",
@@ -117,6 +118,16 @@ def as_a_run(part: Mapping[str, Any]) -> dict[str, Any]:
     A later attempt is a rerun by its number all the same: it confirms, and makes no trial.
     """
     return {**{name: value for name, value in part.items() if name != "rerun_of"}, "kind": "run"}
+
+
+def check_base(base: str | None, root: Path) -> None:
+    """Raise BadParameter for a base that is no revision here: every test would be judged without one, unasked."""
+    from quarantine.client.git import commit_of, is_shallow
+
+    if not base or commit_of(root, base):
+        return
+    mend = " This clone is shallow: fetch the history (depth 0)." if is_shallow(root) else ""
+    raise click.BadParameter(f"there is no revision {base} here.{mend}", param_hint="--base")
 
 
 def question_of(options: Mapping[str, Any], root: Path) -> dict[str, Any]:
@@ -266,10 +277,12 @@ def _kept(target: "Target", run: "JudgedRun", reports: Sequence[Path]) -> str:
 
 def _show(answer: Mapping[str, Any], url: str, options: Mapping[str, Any]) -> None:
     """Print the answer and write the record; a terminal that takes no text changes no verdict."""
-    from quarantine.cli.verdict_text import verdict_text
+    from quarantine.cli.verdict_text import unknown_variant, verdict_text
 
     try:
         if options["as_json"]:
+            if said := unknown_variant(answer):
+                complain(said)
             print_json(answer)
         else:
             say(verdict_text(answer, url))

@@ -34,12 +34,24 @@ class ReportFile(click.Path):
         return path
 
 
+class ProjectName(click.types.StringParamType):
+    """A project's name, which may come from the environment too."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:  # noqa: ARG002 - click's
+        """Return where the name can come from, for who gave none."""
+        return "Name the project, or set QUARANTINE_PROJECT."
+
+
 config_option = click.option(
     "--config", "config_path", type=click.Path(path_type=Path), help="Configuration file [default: quarantine.toml]."
 )
 database_option = click.option("--database", help="Database URL, instead of the configured one.")
 project_option = click.option(
-    "--project", envvar="QUARANTINE_PROJECT", required=True, help="The project [environment: QUARANTINE_PROJECT]."
+    "--project",
+    envvar="QUARANTINE_PROJECT",
+    required=True,
+    type=ProjectName(),
+    help="The project [environment: QUARANTINE_PROJECT].",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 import click
 
+from quarantine.cli.options import project_option
 from quarantine.client.errors import ClientConfigurationError, ClientError
 from quarantine.client.target import Target
-from quarantine.client.wire import Reply, Unreachable, exchange
+from quarantine.client.wire import Reply, Unreachable, exchange, mend_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 TIMEOUT_S = 30.0
@@ -21,9 +22,6 @@ class NoAnswer(ClientError):
 
 
 url_option = click.option("--url", envvar="QUARANTINE_URL", help="The daemon [environment: QUARANTINE_URL].")
-project_option = click.option(
-    "--project", envvar="QUARANTINE_PROJECT", required=True, help="The project [environment: QUARANTINE_PROJECT]."
-)
 token_option = click.option("--token", envvar="QUARANTINE_TOKEN", help="A token [environment: QUARANTINE_TOKEN].")
 
 
@@ -85,4 +83,6 @@ def _checked(target: Target, reply: Reply) -> Any:
         return body
     told = body if isinstance(body, dict) else {}
     kind = NoAnswer if reply.status >= _OUR_MISTAKE else ClientError
-    raise kind(str(told.get("detail", f"{target.url} answered {reply.status}.")), mend=str(told.get("mend", "")))
+    raise kind(
+        str(told.get("detail", f"{target.url} answered {reply.status}.")), mend=mend_of(target, reply.status, told)
+    )

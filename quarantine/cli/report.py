@@ -6,7 +6,7 @@ import click
 
 from quarantine.cli.options import complain, drop_stdout, json_option, print_json, say, variant_of
 from quarantine.cli.remote import target_of, token_option, url_option
-from quarantine.cli.tested import Found, found_reports, on_build, part_of
+from quarantine.cli.tested import Found, found_reports, on_build, part_of, quoted
 
 _NOT_SENT = "No daemon is named (--url and QUARANTINE_URL are empty), so nothing is sent; the build goes on."
 _HOW_IT_ENDED = "If the runner wrote no report, say how it ended: --exit-code N."
@@ -60,15 +60,11 @@ def _check(found: Found, options: dict[str, Any]) -> None:
     if options["dry_run"]:
         return
     if found.missing and options["exit_code"] is None:
-        raise click.UsageError(f"Nothing is at {_listed(found.missing)}. {_HOW_IT_ENDED}")
+        raise click.UsageError(f"Nothing is at {quoted(found.missing)}. {_HOW_IT_ENDED}")
     if not found.files and options["exit_code"] is None:
         raise click.UsageError(f"No FILES are named. {_HOW_IT_ENDED}")
     if options["url"] and not options["project"]:
         raise click.UsageError("Missing option '--project'. Name the project, or set QUARANTINE_PROJECT.")
-
-
-def _listed(words: tuple[str, ...]) -> str:
-    return " and ".join(repr(click.format_filename(word)) for word in words)
 
 
 def _show(found: Found, options: dict[str, Any]) -> bool:
@@ -100,7 +96,7 @@ def _complain_of(found: Found, remarks: list[str]) -> None:
         complain(remark)
     if found.missing:
         what = "it is sent without, and as not complete" if found.files else "the build has no report"
-        complain(f"Nothing is at {_listed(found.missing)}: {what}.")
+        complain(f"Nothing is at {quoted(found.missing)}: {what}.")
 
 
 def _told(body: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ import click
 
 from quarantine.cli.judging import (
     as_a_run,
+    check_base,
     exits_of_a_verdict,
     judge,
     on_verdict,
@@ -61,6 +62,7 @@ def command(context: click.Context, /, words: tuple[str, ...], globs: tuple[str,
     with exits_of_a_verdict(context):
         target = target_of_verdict(options)
         root = root_of(options["root"])
+        check_base(options["base"], root.path)
         folder = root.path / root.within
         _check_program(words[0], folder, options["python"])
         options |= {"command_line": shlex.join(words), "exit_code": None, "rerun_of": None}

@@ -136,6 +136,11 @@ def found_reports(context: click.Context, parameter: click.Parameter, words: tup
     return Found(tuple(files), tuple(missing))
 
 
+def quoted(words: Sequence[str]) -> str:
+    """Return names and globs as prose, each in quotes."""
+    return " and ".join(repr(click.format_filename(word)) for word in words)
+
+
 def root_of(given: Path | None) -> Root:
     """Return the root that was named, else the top level of the repository we are in, else the folder we are in."""
     from quarantine.client.git import top_level

@@ -12,7 +12,18 @@ from typing import NamedTuple
 
 from quarantine.client.errors import TreeError
 
-__all__ = ["CommitEntry", "blobs", "commit_entries", "git", "head_commit", "is_repository", "merge_base", "top_level"]
+__all__ = [
+    "CommitEntry",
+    "blobs",
+    "commit_entries",
+    "commit_of",
+    "git",
+    "head_commit",
+    "is_repository",
+    "is_shallow",
+    "merge_base",
+    "top_level",
+]
 
 _SAFE = (
     *("-c", "safe.directory=*"),  # a checkout made by another user, as in containers; nothing of it is executed
@@ -76,12 +87,12 @@ def top_level(folder: Path) -> Path | None:
 
 def head_commit(root: Path) -> str | None:
     """Return the full id of the commit checked out; None outside repositories and before the first commit."""
-    return _commit(root, "HEAD")
+    return commit_of(root, "HEAD")
 
 
 def merge_base(root: Path, one: str, other: str) -> str | None:
     """Return the newest commit that two revisions share; None when either is unknown here, as in a shallow clone."""
-    commits = [_commit(root, one), _commit(root, other)]
+    commits = [commit_of(root, one), commit_of(root, other)]
     if None in commits:
         return None
     try:
@@ -90,7 +101,16 @@ def merge_base(root: Path, one: str, other: str) -> str | None:
         return None
 
 
-def _commit(root: Path, revision: str) -> str | None:
+def is_shallow(root: Path) -> bool:
+    """Whether a folder lies in a clone that was not given the whole history."""
+    try:
+        return git(root, "rev-parse", "--is-shallow-repository").strip() == b"true"
+    except TreeError:
+        return False
+
+
+def commit_of(root: Path, revision: str) -> str | None:
+    """Return the full id of the commit that a revision names; None when there is none of that name here."""
     try:
         found = git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except TreeError:
@@ -117,7 +137,7 @@ def commit_entries(root: Path, commit: str) -> Iterator[CommitEntry]:
 
 
 def _submodule_entries(folder: Path, path: bytes, commit: str) -> Iterator[CommitEntry]:
-    if (folder / ".git").exists() and _commit(folder, commit) is not None:
+    if (folder / ".git").exists() and commit_of(folder, commit) is not None:
         for entry in commit_entries(folder, commit):
             yield entry._replace(path=path + b"/" + entry.path)
 

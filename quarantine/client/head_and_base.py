@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from quarantine.client.errors import ClientError, TreeError
 from quarantine.client.executing import Execution, execute, suite_environment
-from quarantine.client.git import git
+from quarantine.client.git import git, is_shallow
 from quarantine.client.local_code import COPY, LocalCode, local_code
 from quarantine.client.report_files import matching
 from quarantine.client.tree import Tree, read_tree
@@ -169,8 +169,7 @@ def _missing_commit(repository: Path, commit: str) -> str:
     try:
         git(repository, "cat-file", "-e", f"{commit}^{{commit}}")
     except TreeError:
-        shallow = git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"
-        why = "which is shallow: fetch the history (depth 0)" if shallow else "so fetch it"
+        why = "which is shallow: fetch the history (depth 0)" if is_shallow(repository) else "so fetch it"
         return f"The base commit {commit[:12]} is not in this clone, {why}."
     return ""
 

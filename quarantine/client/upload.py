@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from quarantine.client.multipart import Body, NamedReport
 from quarantine.client.spool import Spool, report_name
 from quarantine.client.target import Target
-from quarantine.client.wire import Reply, Unreachable, exchange
+from quarantine.client.wire import Reply, Unreachable, exchange, mend_of
 
 __all__ = ["Answer", "flush_spool", "post_reports"]
 
@@ -120,12 +120,12 @@ def _send(target: Target, build_part: Mapping[str, Any], reports: Sequence[Named
     if reply.status in _TAKEN and _is_receipt(content):
         return Answer("sent", f"{target.url} has taken {_counted(len(reports))}.", content)
     if reply.status in _TRY_AGAIN:
-        return Answer("spooled", f"{target.url} cannot take it now: {_reason(reply, content)}", problem)
+        return Answer("spooled", f"{target.url} cannot take it now: {_reason(target, reply, content)}", problem)
     if _is_problem(reply, content):
-        return Answer("refused", f"{target.url} refused it: {_reason(reply, content)}", problem)
+        return Answer("refused", f"{target.url} refused it: {_reason(target, reply, content)}", problem)
     return Answer(
         "spooled",
-        f"What answers at {target.url} is not the daemon: {_reason(reply, content)}",
+        f"What answers at {target.url} is not the daemon: {_reason(target, reply, content)}",
         {"status": reply.status},
     )
 
@@ -162,9 +162,10 @@ def _json_object(reply: Reply) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _reason(reply: Reply, problem: Mapping[str, Any]) -> str:
+def _reason(target: Target, reply: Reply, problem: Mapping[str, Any]) -> str:
     """Return the sentences of a problem document (RFC 9457), or the status when the answer is none."""
-    said = [problem[name] for name in ("detail", "mend") if isinstance(problem.get(name), str)]
+    detail = problem.get("detail")
+    said = [one for one in (detail, mend_of(target, reply.status, problem)) if isinstance(one, str) and one]
     if not said and isinstance(problem.get("title"), str):
         said = [f"{problem['title']}."]
     return " ".join(said) or f"status {reply.status}."

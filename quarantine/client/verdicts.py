@@ -13,7 +13,7 @@ from urllib.parse import quote
 from quarantine.client.errors import Refused
 from quarantine.client.multipart import Body, NamedReport
 from quarantine.client.target import Target
-from quarantine.client.wire import Reply, Unreachable, exchange
+from quarantine.client.wire import Reply, Unreachable, exchange, mend_of
 
 __all__ = ["Verdict", "VerdictWord", "ask_verdict", "send_rerun"]
 
@@ -165,7 +165,7 @@ def _read(target: Target, reply: Reply) -> Verdict:
     if reply.status in range(400, 500) and isinstance(answer.get("code"), str):
         raise Refused(
             str(answer.get("detail") or answer.get("title") or f"{target.url} answered {reply.status}."),
-            mend=str(answer.get("mend") or ""),
+            mend=mend_of(target, reply.status, answer),
             status=reply.status,
             code=answer["code"],
         )

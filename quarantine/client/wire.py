@@ -4,7 +4,9 @@ import contextlib
 import http.client
 import socket
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
 
 from quarantine.client.instants import monotonic_s
 from quarantine.client.target import Target
@@ -72,6 +74,14 @@ def exchange(
         raise Unreachable(f"{type(error).__name__}: {error}") from error
     finally:
         connection.close()
+
+
+def mend_of(target: Target, status: int, problem: Mapping[str, Any]) -> str:
+    """Return what to do about a refusal: the daemon's own words, but those on a missing token are not for a shell."""
+    if status == HTTPStatus.UNAUTHORIZED and not target.token:
+        return "Set QUARANTINE_TOKEN, or give --token."
+    mend = problem.get("mend")
+    return mend if isinstance(mend, str) else ""
 
 
 def _connection(target: Target, timeout_s: float) -> http.client.HTTPConnection:

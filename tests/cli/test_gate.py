@@ -357,3 +357,55 @@ def test_a_terminal_that_takes_no_text_changes_no_verdict(
     monkeypatch.setattr(cli_judging, "drop_stdout", lambda: None)
     said = gate(shell, judge.url, code=0)
     assert "The verdict is accept; it could not be printed: Broken pipe." in said.err
+
+
+STRANGE = "Trunk has never run the variant os=linux, so nothing is quarantined in it."
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_variant_that_trunk_never_ran_is_said_at_the_top(shell: Shell, judge: FakeJudge) -> None:
+    """Right below the verdict and once only; on stderr where JSON is printed."""
+    told = {"sentences": [STRANGE, "2 of 4,812 gating tests ran.", "More."], "unreached": [], "exhaustive_owed": True}
+    judge.answering(answer(gating={"ran": 2, "passed": 1, "of": 4812}, not_shown={**told, "variant": STRANGE}))
+    lines = gate(shell, judge.url).out.splitlines()
+    assert lines[:2] == ["ACCEPT  It is accept.", STRANGE]
+    where = lines.index("What this does not show")
+    assert lines[where + 1 : where + 3] == ["  2 of 4,812 gating tests ran here, and 1 passed.", "  More."]
+    said = gate(shell, judge.url, "--json")
+    assert f"quarantine: {STRANGE}\n" in said.err
+    assert said.json["not_shown"]["variant"] == STRANGE
+    judge.answering(answer())
+    assert gate(shell, judge.url, "--json").err == ""
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_report_that_was_typed_wrongly_is_wrong_usage_after_a_green_run(shell: Shell, judge: FakeJudge) -> None:
+    """Every path is named and nothing is asked; after a red run it is a run without a report, as ever."""
+    words = ("gate", "--report", "typo.xml", "--report", "out/*.xml", "--url", judge.url, "--project", PROJECT)
+    said = shell.run(*words, "--exit-code", "0", code=2)
+    assert "Nothing is at 'typo.xml' and 'out/*.xml', though the run ended with 0." in said.err
+    assert judge.asked == []
+    assert "Nothing is at typo.xml" in shell.run(*words, "--exit-code", "1").err
+    assert judge.asked[0].reports == {}
+    shell.run(*words, "--report", "r.xml", "--exit-code", "0")
+    assert judge.asked[1].reports["r.xml"] == RED
+
+
+@pytest.mark.parametrize("verb", [("gate", "--report", "r.xml", "--exit-code", "1"), ("run",)])
+def test_a_base_that_is_no_revision_is_wrong_usage(
+    shell: Shell, judge: FakeJudge, repository: Repository, verb: tuple[str, ...]
+) -> None:
+    """Nothing is run or asked; in a shallow clone the advice is to fetch the history."""
+    words = (*verb, "--base", "nope", "--url", judge.url, "--project", PROJECT)
+    command = ("--", "touch", "ran") if verb == ("run",) else ()
+    assert "there is no revision nope here.\n" in shell.run(*words, *command, code=2).err
+    (repository.path / ".git/shallow").write_text(f"{repository.head}\n")
+    assert "This clone is shallow: fetch the history (depth 0)." in shell.run(*words, *command, code=2).err
+    assert (judge.asked, (repository.path / "ran").exists()) == ([], False)
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_missing_project_is_said_with_where_it_can_come_from(shell: Shell) -> None:
+    """By the option or by the environment."""
+    said = shell.run("gate", "--report", "r.xml", "--exit-code", "1", code=2).err
+    assert "Missing option '--project'. Name the project, or set QUARANTINE_PROJECT." in said
