@@ -1,12 +1,15 @@
 """`quarantine attempts`: what the loops on tickets came to."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import click
 
 from quarantine.cli.options import json_option, print_json, say
 from quarantine.cli.reading import Where, on_either
+
+if TYPE_CHECKING:
+    from quarantine.services.app import App
 
 
 @click.command()
@@ -18,10 +21,14 @@ def command(where: Where, *, ticket: str | None, as_json: bool) -> None:
 
     "plain" is what a harness with neither quarantine, nor reruns, nor a base to compare with would have accepted.
     """
-    from quarantine.services import attempts
+
+    def local(app: "App") -> dict[str, Any]:
+        from quarantine.services import attempts
+
+        return attempts.summary(app, where.project, ticket=ticket)
 
     resource = f"attempts?{urlencode({'ticket': ticket})}" if ticket is not None else "attempts"
-    told = where.read(resource, lambda app: attempts.summary(app, where.project, ticket=ticket))
+    told = where.read(resource, local)
     if as_json:
         print_json(told)
         return
@@ -45,7 +52,8 @@ def _summary(told: dict[str, Any]) -> list[str]:
     prevented = told["prevented"]
     rows.append(
         f"{_counted(prevented['rejections'], 'rejection')} prevented ({_counted(prevented['failures'], 'failure')} "
-        f"excused); {_counted(told['wasted_by_flakes'], 'attempt')} wasted by flakes, or saved from it."
+        f"excused); {_counted(told['wasted_by_flakes'], 'attempt')} that flakes cost, or would have cost without "
+        "quarantine."
     )
     rows.append(_spent(told))
     return rows

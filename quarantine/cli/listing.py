@@ -1,11 +1,14 @@
 """`quarantine list`: the tests that are not simply gating."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from quarantine.cli.options import json_option, print_json, say
 from quarantine.cli.reading import Where, on_either
+
+if TYPE_CHECKING:
+    from quarantine.services.app import App
 
 _TITLES = {
     ("quarantined", False): "Quarantined: they run and are reported, and do not gate",
@@ -20,9 +23,13 @@ _TITLES = {
 @on_either
 def command(where: Where, *, as_json: bool) -> None:
     """List the tests of a project that are quarantined, held or broken, and why."""
-    from quarantine.services import listing
 
-    found = where.read("tests", lambda app: listing.standing(app, where.project))
+    def local(app: "App") -> dict[str, Any]:
+        from quarantine.services import listing
+
+        return listing.standing(app, where.project)
+
+    found = where.read("tests", local)
     if as_json:
         print_json(found)
         return

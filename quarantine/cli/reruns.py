@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from quarantine.cli.options import json_option, print_json, say
 from quarantine.cli.reading import Where, on_either
 from quarantine.cli.remote import get, on_daemon, target_of
+
+if TYPE_CHECKING:
+    from quarantine.services.app import App
 
 
 @click.group(invoke_without_command=True)
@@ -28,9 +31,13 @@ def command(context: click.Context) -> None:
 @on_either
 def list_reruns(where: Where, *, as_json: bool) -> None:
     """List the reruns wanted now, the most valuable first."""
-    from quarantine.services import reruns
 
-    told = where.read("reruns", lambda app: reruns.wanted(app, where.project))
+    def local(app: "App") -> dict[str, Any]:
+        from quarantine.services import reruns
+
+        return reruns.wanted(app, where.project)
+
+    told = where.read("reruns", local)
     if as_json:
         print_json(told)
         return

@@ -86,8 +86,10 @@ def _with_reruns(target: Target, run: JudgedRun, verdict: Verdict, budget: Budge
             if outcome.timed_out and left_s < budget.timeout_s:
                 continue  # the budget cut it short, which says nothing about the tree
             made += outcome.made
-            which = f"Rerun {made} of at most {budget.most}, on the {place}" if outcome.made else f"None on the {place}"
-            told(f"{which}: {outcome.sentence}")
+            if outcome.made:
+                told(f"Rerun {made} of at most {budget.most}, on the {place}: {outcome.sentence}")
+            else:
+                told(f"No rerun on the {place}. {outcome.sentence}")
             if outcome.made:
                 try:
                     verdict = _sent(target, verdict, outcome)

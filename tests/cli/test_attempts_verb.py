@@ -36,7 +36,7 @@ def test_the_figures_are_told(daemon: Daemon, shell: Shell) -> None:
         "attempt  solved by then  plain",
         "      1             50%     0%",
         "      2             50%     0%",
-        "1 rejection prevented (1 failure excused); 1 attempt wasted by flakes, or saved from it.",
+        "1 rejection prevented (1 failure excused); 1 attempt that flakes cost, or would have cost without quarantine.",
         "61 s of test runs, 1,200 tokens, cost 0.50.",
         "",
         "A: unfinished, 1 attempt, solved on attempt 1 (plain: never). 61 s of test runs, 1,200 tokens, cost 0.50.",

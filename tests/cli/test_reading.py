@@ -1,5 +1,8 @@
 """The verbs that only read: for people, and as JSON that says the same whether a daemon or the database is asked."""
 
+import subprocess
+import sys
+
 import pytest
 
 from quarantine.clock import FrozenClock, system_clock
@@ -131,8 +134,22 @@ def test_a_reading_verb_needs_a_token_where_there_is_one(judged: Daemon, shell: 
     token = judged.token("read")
     with hosted(judged.app, open_lane=None) as url:
         at = ("--url", url, "--project", PROJECT)
-        assert shell.refused("list", *at).startswith("This server needs a token. Send `Authorization")
+        assert shell.refused("list", *at).startswith(
+            "This server needs a token. Set QUARANTINE_TOKEN, or give --token."
+        )
         wrong = shell.refused("list", *at, "--token", "qt_wrong")
         assert wrong == "The token is unknown, expired or revoked. Ask an admin for a new one."
         right = shell.run("list", *at, QUARANTINE_TOKEN=token).out
     assert right == shell.run("list", *judged.on_database).out
+
+
+def test_a_reading_verb_that_asks_a_daemon_loads_no_store(daemon: Daemon) -> None:
+    """What SQL needs takes a second to load, and over HTTP it is the daemon that needs it."""
+    for words in (("list",), ("reruns", "list"), ("attempts",)):
+        code = (
+            "import sys\nfrom quarantine.cli import main\n"
+            f"sys.argv = {['quarantine', *words, *daemon.over_http]!r}\n"
+            "try:\n    main()\nfinally:\n    assert not {'sqlalchemy', 'numpy'} & sys.modules.keys()\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")

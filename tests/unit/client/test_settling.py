@@ -128,7 +128,7 @@ def test_a_tree_that_changed_is_not_rerun(bench: Bench) -> None:
     verdict = bench.settle(run, answer("inconclusive", head=1), answer("reject"))
     assert (verdict.verdict, bench.runs, bench.judge.reruns) == ("reject", 0, [])
     [said] = bench.told
-    assert said.startswith("None on the head: The tree is no longer the one that was judged: shop.py.")
+    assert said.startswith("No rerun on the head. The tree is no longer the one that was judged: shop.py.")
     assert [one.question for one in bench.judge.asked] == [
         {"schema": 1, "log": "x", "can_rerun": True},
         {"schema": 1, "log": "x"},
@@ -217,7 +217,7 @@ def test_a_base_that_cannot_be_had_is_said(bench: Bench, tmp_path: Path) -> None
         one_less = one._replace(leave_out=(one.root / "out.xml",))
         bench.settle(one_less, answer("inconclusive", base=1, head=1), answer("inconclusive", base=1), answer("reject"))
         assert reason in bench.told[0]
-        assert bench.told[0].startswith("None on the base: ")
+        assert bench.told[0].startswith("No rerun on the base. ")
         assert bench.told[1].startswith("Rerun 1 of at most 6, on the head: ")
 
 
