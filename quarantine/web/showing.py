@@ -49,6 +49,21 @@ def name(text: str, limit: int = 300) -> Markup:
     return Markup(re.sub(r"(::|[/.])(?=\w)", r"\g<0><wbr>", str(escape(line(text, limit)))))  # noqa: S704 - escaped here
 
 
+def build(text: str, limit: int = 20) -> Markup:
+    """Return the name of a build or a change, escaped; of a long one both ends, the whole of it on pointing at it."""
+    whole = line(text)
+    if len(whole) <= limit:
+        return Markup("<bdi>{}</bdi>").format(whole)
+    tail = (limit - 1) * 2 // 5
+    short = f"{whole[: limit - 1 - tail]}\N{HORIZONTAL ELLIPSIS}{whole[-tail:]}"
+    return Markup('<bdi title="{}">{}</bdi>').format(whole, short)
+
+
+def coded(text: str, limit: int = 1_600) -> Markup:
+    """Return a sentence as one line, escaped, in which what stands between backticks is code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(line(text, limit)))))  # noqa: S704 - escaped here
+
+
 def prose(text: str, limit: int = 1_600) -> Markup:
     """Return a sentence as one line, escaped, in which no number is torn from its unit or from its exponent."""
     whole = re.sub(r"(?<=\d) (?=%|h\b)", "\N{NO-BREAK SPACE}", line(text, limit))
@@ -124,6 +139,8 @@ FILTERS = {
     "amount": amount,
     "line": line,
     "name": name,
+    "build": build,
+    "coded": coded,
     "number": number,
     "prose": prose,
     "percent": share,

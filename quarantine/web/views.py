@@ -27,7 +27,7 @@ def project_view(summary: Mapping[str, Any]) -> dict[str, Any]:
         "gate_width": figures.share_width(counts["tests"] - left_out, counts["tests"]),
         "left_out_width": figures.share_width(left_out, counts["tests"]),
         "groups": [_group(status, mode, summary["standing"]) for status in _GROUPS],
-        "transitions": [_moved(move) for move in summary["transitions"]],
+        "transitions": [_moved(move, mode) for move in summary["transitions"]],
     }
 
 
@@ -46,8 +46,10 @@ def _stands(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "interval_figure": drawn}
 
 
-def _moved(move: Mapping[str, Any]) -> dict[str, Any]:
-    return {**move, "move_name": move_name(move["from"], move["to"], move["mode"])}
+def _moved(move: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    """Return a transition by the name it was decided under, which may be another than the project's mode gives now."""
+    earlier = mode == Mode.ENFORCE and move["mode"] == Mode.OBSERVE
+    return {**move, "move_name": move_name(move["from"], move["to"], move["mode"]), "while_observing": earlier}
 
 
 def test_view(found: Mapping[str, Any], now: str) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def _variant(variant: Mapping[str, Any], mode: str) -> dict[str, Any]:
         "heads": heads[::-1][:HEADS_SHOWN],
         "heads_left_out": max(0, len(heads) - HEADS_SHOWN),
         "failing": _failing(variant),
-        "transitions": [_moved(move) for move in variant["transitions"]],
+        "transitions": [_moved(move, mode) for move in variant["transitions"]],
         "failures": [{**failure, "build": _build(variant, failure["build_seq"])} for failure in variant["failures"]][
             ::-1
         ],

@@ -93,6 +93,7 @@ def test_an_enforcing_project_says_what_is(judged: Site) -> None:
     assert "Enforcing. 1 quarantined test is out of the gating set. It goes on running and being reported." in text
     assert "Quarantined 1 Out of the gating set" in text
     assert "t_flaky would have been quarantined" in text
+    assert "by policy, while observing" in text
 
 
 def test_a_project_shows_each_standing_with_its_evidence(judged: Site) -> None:
@@ -124,7 +125,8 @@ def test_a_project_shows_its_doubts_with_their_mends(site: Site) -> None:
     assert "What stands in the way of a decision" in text
     for doubt in site.world.summary()["doubts"]:
         assert doubt["sentence"] in text
-        assert doubt["mend"] in text
+        assert doubt["mend"].replace("`", "") in text
+    assert "<code>quarantine report</code>" in site.page(HOME).html
     assert {doubt["code"] for doubt in site.world.summary()["doubts"]} >= {"no-tree", "no-job", "no-full-build"}
 
 
@@ -220,6 +222,18 @@ def test_a_healthy_test_says_that_it_never_failed(judged: Site) -> None:
     assert "it never failed right after a pass" in text
     assert "Heads" not in text
     assert "Latest failures" not in text
+    assert "while observing" not in text
+
+
+def test_a_failure_that_passed_on_a_retry_is_told_as_that(site: Site) -> None:
+    """It is no failed trial: its tag says what it came to, and is not red; one counted trial is one."""
+    site.world.send("local-" + "0123456789abcdef" * 2, {"t1": "FP", "t2": "P"})
+    page = site.page(f"{HOME}/tests/t1")
+    latest = page.text[page.text.index("Latest failures") :]
+    assert "passed on a retry boom" in latest
+    assert ("span", {"class": "tag is-broken"}) not in page.elements
+    assert "local-" + "0123456789abcdef" * 2 in page.attributes("title")
+    assert "In 1 counted trial it never failed" in site.page(f"{HOME}/tests/t2").text
 
 
 @pytest.mark.parametrize("path", [*EVERY, *LOST, "/sign-in"])

@@ -34,6 +34,23 @@ def test_what_we_mark_up_ourselves_is_escaped_first(text: str) -> None:
         assert not set("<>\"'") & set(bare)
 
 
+@given(st.text(alphabet="<>&\"'`ab", max_size=60))
+def test_code_in_a_sentence_is_escaped_first(text: str) -> None:
+    """What stands between backticks becomes code, and nothing else of the text becomes an element."""
+    bare = str(showing.coded(text)).replace("<code>", "").replace("</code>", "")
+    assert not set("<>\"'") & set(bare)
+    assert showing.coded("Run `a <b>`, or `c`.") == "Run <code>a &lt;b&gt;</code>, or <code>c</code>."
+
+
+def test_a_long_build_keeps_both_ends_and_its_whole_name() -> None:
+    """Enough of either end to tell builds apart; the rest on pointing at it, a short name as it is."""
+    name = "local-" + "0123456789abcdef" * 2
+    short = "local-012345\N{HORIZONTAL ELLIPSIS}9abcdef"
+    assert showing.build(name) == f'<bdi title="{name}">{short}</bdi>'
+    assert showing.build("main-60 <b>") == "<bdi>main-60 &lt;b&gt;</bdi>"
+    assert showing.build('"' * 30).count('"') == 2
+
+
 def test_shortening_is_shown() -> None:
     """A text that is cut ends in an ellipsis, one that is not is left alone."""
     assert showing.shown("abc", 3) == "abc"
