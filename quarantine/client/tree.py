@@ -9,6 +9,9 @@ changes what runs. Only this is left out, wherever it lies:
 - in a folder named `__pycache__`, the bytecode that Python checks against its source before it runs it; everything
   else in there counts, such as bytecode marked "do not check". A forged time stamp is not noticed: whoever runs code
   that is not trusted sets PYTHONPYCACHEPREFIX to a fresh folder;
+- in a folder whose name ends in `.egg-info`, the metadata that `pip install --editable` derives from the sources, by
+  the names that setuptools gives to it. An `entry_points.txt` that offers more than commands counts, for plugins are
+  found by it, and so does whatever else lies there;
 - folders named `.pytest_cache`, `.mypy_cache`, `.ruff_cache`, `.hypothesis`, `.import_linter_cache` or `node_modules`;
 - virtual environments: folders with a `pyvenv.cfg` that hold nothing but what an environment holds, so that dropping
   that file beside code hides nothing. What is installed belongs to the environment hash;
@@ -37,6 +40,14 @@ ENVIRONMENT_LAYOUT = frozenset(
     {"pyvenv.cfg", "bin", "Scripts", "lib", "lib64", "Lib", "libs", "include", "Include", "share", "etc", "man", "doc"}
     | {".gitignore", ".lock", "CACHEDIR.TAG", "pip-selfcheck.json", "pyvenv.cfg.bak"}
 )
+
+METADATA = frozenset(
+    {"PKG-INFO", "SOURCES.txt", "dependency_links.txt", "requires.txt", "top_level.txt", "not-zip-safe", "zip-safe"}
+    | {"namespace_packages.txt", "native_libs.txt", "eager_resources.txt", "depends.txt"}
+)
+_ENTRY_POINTS = "entry_points.txt"
+_COMMANDS = frozenset({"[console_scripts]", "[gui_scripts]"})
+"""Kinds of entry points that change nothing in a process that is already running."""
 
 FILE, EXECUTABLE, LINK = "100644", "100755", "120000"
 _READ_BYTES = 1024 * 1024
@@ -130,7 +141,7 @@ def _is_left_out(entry: os.DirEntry[bytes]) -> bool:
         return name in CACHE_FOLDERS or _is_environment(entry.path)
     if name == ".coverage" or name.startswith(".coverage."):
         return True
-    return name.endswith(".pyc") and _is_checked_bytecode(entry.path)
+    return (name.endswith(".pyc") and _is_checked_bytecode(entry.path)) or _is_metadata(entry.path, name)
 
 
 def _is_environment(folder: bytes) -> bool:
@@ -146,6 +157,20 @@ def _is_checked_bytecode(path: bytes) -> bool:
     with open(path, "rb") as stream:  # noqa: PTH123 - the same
         header = stream.read(_PYC_HEADER_BYTES)
     return len(header) == _PYC_HEADER_BYTES and int.from_bytes(header[4:], "little") not in _PYC_UNCHECKED_FLAGS
+
+
+def _is_metadata(path: bytes, name: str) -> bool:
+    """Whether this file of an `.egg-info` folder only repeats what the sources of the distribution say."""
+    if not os.path.dirname(path).endswith(b".egg-info"):  # noqa: PTH120 - paths are bytes here
+        return False
+    return name in METADATA or (name == _ENTRY_POINTS and _offers_commands_only(path))
+
+
+def _offers_commands_only(path: bytes) -> bool:
+    with open(path, "rb") as stream:  # noqa: PTH123 - paths are bytes here
+        content = stream.read(_READ_BYTES + 1)
+    lines = map(str.strip, content.decode("utf-8", "replace").splitlines())  # as importlib.metadata reads it
+    return len(content) <= _READ_BYTES and {line for line in lines if line.startswith("[")} <= _COMMANDS
 
 
 def _entry(base: bytes, path: bytes) -> Entry | None:

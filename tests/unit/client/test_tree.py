@@ -80,6 +80,15 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "unchecked bytecode": lambda root: py_compile.compile(
         str(root / "src/shop.py"), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
     ),
+    "plugin in metadata": lambda root: written(root / "x.egg-info/entry_points.txt", "[pytest11]\nx = shop\n"),
+    "plugin hidden in metadata": lambda root: written(
+        root / "x.egg-info/entry_points.txt", "[console_scripts]\na = shop:a\u2028[pytest11]\nx = shop\n"
+    ),
+    "plugin far down in metadata": lambda root: written(
+        root / "x.egg-info/entry_points.txt", "[console_scripts]\n" + "#\n" * 2**20 + "[pytest11]\nx = shop\n"
+    ),
+    "module in metadata": lambda root: written(root / "x.egg-info/evil.py"),
+    "metadata elsewhere": lambda root: written(root / "src/SOURCES.txt"),
     "coveragerc": lambda root: (root / ".coveragerc").write_text("[run]\n"),
     "not text": lambda root: (Path(os.fsdecode(os.fsencode(root) + b"/\xff.py"))).write_text("1\n"),
 }
@@ -112,6 +121,12 @@ RUBBISH: dict[str, Callable[[Path], object]] = {
         written(root / name / "file")
         for name in (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "node_modules")
     ],
+    "metadata of an editable install": lambda root: [
+        written(root / "src/shop.egg-info" / name) for name in ("PKG-INFO", "SOURCES.txt", "requires.txt")
+    ],
+    "commands of an editable install": lambda root: written(
+        root / "src/shop.egg-info/entry_points.txt", "[console_scripts]\nshop = shop:main\n"
+    ),
     "coverage data": lambda root: [(root / name).write_text("x") for name in (".coverage", ".coverage.host.1.x")],
     "environment": build_environment,
     "empty folder": lambda root: (root / "empty").mkdir(),
