@@ -122,7 +122,7 @@ def _send(target: Target, build_part: Mapping[str, Any], reports: Sequence[Named
     if reply.status in _TRY_AGAIN:
         return Answer("spooled", f"{target.url} cannot take it now: {_reason(target, reply, content)}", problem)
     if _is_problem(reply, content):
-        return Answer("refused", f"{target.url} refused it: {_reason(target, reply, content)}", problem)
+        return Answer("refused", f"{target.url} refused the report: {_reason(target, reply, content)}", problem)
     return Answer(
         "spooled",
         f"What answers at {target.url} is not the daemon: {_reason(target, reply, content)}",

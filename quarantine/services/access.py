@@ -32,7 +32,7 @@ class Bearer:
         if Scope.REPORT not in self.scopes or self.lane is None:
             raise NotAllowed(
                 "This token may not send reports.",
-                mend="Use one made with `quarantine token create --scope report --lane LANE`.",
+                mend="Use one made with `quarantine token create --project PROJECT --scope report --lane LANE`.",
             )
         return self.lane
 
@@ -51,7 +51,7 @@ class Bearer:
         if scope not in self.scopes:
             raise NotAllowed(
                 f"This needs a token with the {scope.value} scope.",
-                mend=f"Ask an admin for one: `quarantine token create --scope {scope.value}`.",
+                mend=f"Ask an admin for one: `quarantine token create --project PROJECT --scope {scope.value}`.",
             )
 
 
