@@ -7,7 +7,7 @@ from quarantine.loop.agent import Agent, CommandAgent, Proposal, ScriptedAgent
 from quarantine.loop.canary import CanaryTemplate
 from quarantine.loop.ends import Accepted, End, Exhausted, Inconclusive, Suspect
 from quarantine.loop.errors import BadPatch, ProcessError, WorkspaceError
-from quarantine.loop.judged import Judged, Runner, Spent
+from quarantine.loop.judged import Judged, Prepared, Runner, Spent
 from quarantine.loop.patch import Patch
 from quarantine.loop.protected import Protected
 from quarantine.loop.runner import CommandRunner
@@ -29,6 +29,7 @@ __all__ = [
     "Inconclusive",
     "Judged",
     "Patch",
+    "Prepared",
     "ProcessError",
     "Proposal",
     "Protected",

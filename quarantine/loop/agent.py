@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, Protocol
 from quarantine.client.errors import ClientConfigurationError
 from quarantine.client.instants import monotonic_s
 from quarantine.loop.edits import Edits, WatchedFolder
-from quarantine.loop.errors import BadPatch
+from quarantine.loop.errors import BadPatch, ProcessError
 from quarantine.loop.patch import MAX_BYTES, SEND, Patch
 from quarantine.loop.processes import Finished, Limits, run
 from quarantine.loop.removal import remove
@@ -30,6 +30,9 @@ Answer = bytes | str | None
 
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "SYSTEMROOT")
 USAGE_VARIABLE = "AGENT_USAGE_FILE"
+_NO_COMMAND = (126, 127)
+"""What a shell exits with when a command cannot be run, or is not there."""
+_MEND_COMMAND = "Mend --agent. It is run in a folder of its own, so name a script by its whole path."
 _NEVER_KEPT = "QUARANTINE_"
 _STDERR_TAIL = 4_000
 _USAGE_BYTES = 10_000
@@ -112,7 +115,12 @@ class CommandAgent:
         self.limits = limits
 
     def propose(self, prompt: str, folder: Path) -> Proposal:
-        """Run the command once; raises ProcessError when it cannot be started, TreeError when there is no folder."""
+        """Run the command once.
+
+        Raises:
+            ProcessError: it cannot be started, or the shell says that there is no such command.
+            TreeError: there is no folder.
+        """
         with _scratch() as ours, _scratch() as its:
             watched = None if self.mode == "diff" else WatchedFolder(folder, ours)
             finished = self._run(prompt, folder, its)
@@ -150,6 +158,8 @@ class CommandAgent:
         if finished.lost:
             return _refused("agent-failed", "The agent killed the process that watches over it.", SEND)
         proposal = _chosen(finished.stdout if self.mode != "edit" else b"", watched, self.mode)
+        if proposal.patch is None and finished.exit_code in _NO_COMMAND:
+            raise ProcessError(_cannot_run(finished), mend=_MEND_COMMAND)
         if proposal.patch is None and finished.exit_code:
             said = proposal.problem.sentence if proposal.problem else ""
             return _refused(
@@ -249,6 +259,12 @@ def _counted(processes: int) -> str:
 
 def _refused(code: str, sentence: str, mend: str) -> Proposal:
     return Proposal(None, BadPatch(code, sentence, mend), 0.0)
+
+
+def _cannot_run(finished: Finished) -> str:
+    said = finished.stderr[-_STDERR_TAIL:].decode("utf-8", "replace").strip().splitlines()
+    what = "there is no such command" if finished.exit_code == max(_NO_COMMAND) else "it may not be run"
+    return f"The agent's command ended with {finished.exit_code}: {said[-1].strip() if said else what}."
 
 
 def _usage(file: Path) -> tuple[int | None, float | None]:

@@ -1,6 +1,7 @@
 """What became of one attempt, and whoever finds that out."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from quarantine.loop.patch import Patch
@@ -10,7 +11,7 @@ from quarantine.loop.workspace import Workspace
 if TYPE_CHECKING:
     from quarantine.loop.ends import End
 
-__all__ = ["UNKNOWN", "Judged", "Runner", "Spent", "Word"]
+__all__ = ["UNKNOWN", "Judged", "Prepared", "Runner", "Spent", "Word"]
 
 Word = Literal["accept", "reject", "inconclusive", "suspect"]
 
@@ -47,10 +48,24 @@ class Spent(NamedTuple):
 UNKNOWN = Spent()
 
 
+class Prepared(NamedTuple):
+    """What is known before the first attempt.
+
+    Attributes:
+        failing: those of the tests that must pass that fail on the base.
+        passing: those that pass on it already; the others were not found, or skipped.
+        logs: a folder that stays, for what a person may want to read; None when there is none.
+    """
+
+    failing: frozenset[str] = frozenset()
+    passing: frozenset[str] = frozenset()
+    logs: Path | None = None
+
+
 class Runner(Protocol):
     """Whoever runs the tests and gets the verdict. It alone chooses which tests run."""
 
-    def prepare(self, workspace: Workspace, ticket: Ticket) -> None:
+    def prepare(self, workspace: Workspace, ticket: Ticket) -> Prepared:
         """Run on the base what an attempt will be compared with; raises ClientError when the base cannot be run."""
         ...
 

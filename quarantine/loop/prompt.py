@@ -1,7 +1,7 @@
 """What an agent is asked. The same words each time, but for the record of the last attempt; no earlier one is sent."""
 
 from quarantine.loop.errors import BadPatch
-from quarantine.loop.judged import Judged
+from quarantine.loop.judged import Judged, Prepared
 from quarantine.loop.ticket import Ticket
 
 __all__ = ["prompt", "refusal"]
@@ -16,18 +16,30 @@ Your last patch was not accepted. It has been rolled back: the files are as they
 of it:"""
 
 
-def prompt(ticket: Ticket, last: Judged | None) -> str:
+def prompt(ticket: Ticket, last: Judged | None, base: Prepared) -> str:
     """Return what the agent reads: the ticket, the tests that must pass, the rules, and the last record."""
     parts = [f"# {ticket.id}", ticket.text.strip()]
-    if ticket.must_pass:
-        shown = [f"- {test}" for test in ticket.must_pass[:_SHOWN_TESTS]]
-        more = len(ticket.must_pass) - _SHOWN_TESTS
-        shown += [f"- and {more} more"] if more > 0 else []
-        parts.append("\n".join(["These tests fail now and must pass; nothing else may break:", *shown]))
+    parts += _must_pass(ticket, base)
     parts.append(_RULES)
     if last is not None:
         parts.append(f"{_AGAIN}\n\n{last.record.strip()}")
     return "\n\n".join(parts) + "\n"
+
+
+def _must_pass(ticket: Ticket, base: Prepared) -> list[str]:
+    """Return a paragraph for each kind of test that must pass: what is not known of it is not said."""
+    groups = {
+        "These tests fail now and must pass; nothing else may break:": base.failing,
+        "These tests pass now and must still pass afterwards:": base.passing,
+        "These tests must pass:": set(ticket.must_pass) - base.failing - base.passing,
+    }
+    parts = []
+    for said, group in groups.items():
+        tests = [test for test in ticket.must_pass if test in group]
+        more = len(tests) - _SHOWN_TESTS
+        shown = [f"- {test}" for test in tests[:_SHOWN_TESTS]] + ([f"- and {more} more"] if more > 0 else [])
+        parts += ["\n".join([said, *shown])] if tests else []
+    return parts
 
 
 def refusal(problem: BadPatch) -> Judged:

@@ -18,13 +18,14 @@ from quarantine.client.target import Target
 from quarantine.client.tree import Tree
 from quarantine.client.verdicts import Verdict
 from quarantine.loop.admission import require_agent, strange_variant
+from quarantine.loop.base_results import FAILED, PASSED, BaseResults
 from quarantine.loop.canary import Canary
 from quarantine.loop.command import Command
 from quarantine.loop.daemon import ask, post, tell
 from quarantine.loop.ends import Accepted, End
 from quarantine.loop.errors import BadPatch
 from quarantine.loop.execution import Ran
-from quarantine.loop.judged import UNKNOWN, Judged, Spent
+from quarantine.loop.judged import UNKNOWN, Judged, Prepared, Spent
 from quarantine.loop.patch import SEND, Patch
 from quarantine.loop.pinning import Pinned, lock_files
 from quarantine.loop.protected import Protected
@@ -98,12 +99,12 @@ class CommandRunner:
     _bases: dict[str, _Base] = field(default_factory=dict)
     _final: dict[tuple[Ticket, str, str], Judged] = field(default_factory=dict)
 
-    def prepare(self, workspace: Workspace, ticket: Ticket) -> None:
+    def prepare(self, workspace: Workspace, ticket: Ticket) -> Prepared:
         """Ask whether this is ours to do, pin the environment, and run on the base what runs whatever changes.
 
         Raises:
             ClientConfigurationError: the token is not of the agent lane, or of another ticket; or on the base already
-                the command gives no report, or the canary does not fail.
+                the command gives no report, has not the tests that must pass, or the canary does not fail.
         """
         require_agent(self.target, ticket)
         base = self._fresh(workspace, None)
@@ -113,7 +114,14 @@ class CommandRunner:
             self._known_of = (base.hash, self.ready.pinned)
             self._bases.clear()
             self._final.clear()
-        self._base(Case(workspace, ticket, None, 0, (), self._chosen(workspace, ticket, ())))
+        ran = self._base(Case(workspace, ticket, None, 0, (), self._chosen(workspace, ticket, ()))).ran
+        results = self._require_there(ticket, ran)
+        ends = {test: results.of(test) for test in ticket.must_pass}
+        return Prepared(
+            frozenset(test for test, end in ends.items() if end == FAILED),
+            frozenset(test for test, end in ends.items() if end == PASSED),
+            self.ready.execution.logs,
+        )
 
     def _tell_of_the_variant(self) -> None:
         job = {"job": self.settings.job} if self.settings.job else {}
@@ -181,10 +189,25 @@ class CommandRunner:
         if key not in self._bases:
             self.told(f"Running {_counted(case.subset)} on the base, to compare with.")
             with self._ran(case.on_base, "base") as (ran, canary, tree):
+                self._require_known(case, ran)
                 _require_sound(ran, canary, self.settings.timeout_s)
                 reports = tuple(_kept(report, ran.log.with_suffix(f".{n}.xml")) for n, report in enumerate(ran.reports))
             self._bases[key] = _Base(ran._replace(reports=reports), canary, tree)
         return self._bases[key]
+
+    def _require_known(self, case: Case, ran: Ran) -> None:
+        """Raise ClientConfigurationError when the runner ran nothing and complains of tests that must pass."""
+        results = BaseResults.read(ran.reports)
+        output = (ran.finished.stdout + ran.finished.stderr).decode("utf-8", "replace")
+        if ran.reports and not results.found and case.subset.tests is not None:
+            named = [test for test in case.ticket.must_pass if test in output]
+            results.require(named, self.protected, f"{ran.log} has the whole output.")
+
+    def _require_there(self, ticket: Ticket, ran: Ran) -> BaseResults:
+        """Return what a run of the base came to; raises ClientConfigurationError when it lacks one that must pass."""
+        results = BaseResults.read(ran.reports)
+        results.require(ticket.must_pass, self.protected, f"{ran.log} has the whole output.")
+        return results
 
     def _verdict(self, case: Case) -> Judged:
         key = (case.ticket, case.patch.sha256 if case.patch else "", case.subset.sha256)

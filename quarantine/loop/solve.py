@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from quarantine.loop.agent import Agent, Proposal
 from quarantine.loop.ends import Accepted, End, Exhausted, Inconclusive, Suspect
 from quarantine.loop.errors import BadPatch
-from quarantine.loop.judged import Judged, Runner, Spent
+from quarantine.loop.judged import Judged, Prepared, Runner, Spent
 from quarantine.loop.patch import Patch
 from quarantine.loop.prompt import prompt, refusal
 from quarantine.loop.protected import Protected
@@ -31,6 +31,7 @@ NO_ATTEMPT = _AGENT_BROKE | {"prose", "empty-patch"}
 """Problems of an answer that has no patch to try."""
 
 _DEFAULT = Protected()
+_UNKNOWN = Prepared()
 
 
 def solve(
@@ -63,7 +64,7 @@ def solve(
         ticket, workspace, agent, runner, max_attempts, protected, full=full, tell=progress or (lambda _said: None)
     )
     try:
-        runner.prepare(workspace, ticket)
+        loop.base = runner.prepare(workspace, ticket)
         end = loop.ended()
     finally:
         workspace.roll_back()
@@ -79,6 +80,7 @@ class _Loop:
         attempts: patches tried so far.
         unanswered: answers so far that had no patch.
         last: what became of the last answer.
+        base: what is known of the base.
     """
 
     ticket: Ticket
@@ -92,6 +94,7 @@ class _Loop:
     attempts: int = 0
     unanswered: int = 0
     last: Judged | None = None
+    base: Prepared = _UNKNOWN
 
     def ended(self) -> End:
         """Make attempts until there is an end."""
@@ -113,12 +116,25 @@ class _Loop:
     def _proposed(self) -> Proposal:
         self.tell(f"Asking the agent for attempt {self.attempts + 1} of {self.max_attempts}.")
         with self.workspace.agent_folder() as folder:
-            proposal = self.agent.propose(prompt(self.ticket, self.last), folder)
+            proposal = self.agent.propose(prompt(self.ticket, self.last, self.base), folder)
         if proposal.note:
             self.tell(proposal.note)
+        if proposal.problem is not None and proposal.problem.code in _AGENT_BROKE:
+            self._tell_of_the_agent(proposal.stderr.strip())
         self.attempts += _is_attempt(proposal)
         self.unanswered += not _is_attempt(proposal)
         return proposal
+
+    def _tell_of_the_agent(self, stderr: str) -> None:
+        """Tell the last line of what a failed agent said to a person, and keep the rest."""
+        if not stderr:
+            return
+        kept = ""
+        if self.base.logs is not None:
+            place = self.base.logs / f"attempt-{self.attempts + 1}.agent.log"
+            place.write_text(f"{stderr}\n", encoding="utf-8")
+            kept = f" (more of it in {place})"
+        self.tell(f"The agent's last words on standard error{kept}: {stderr.splitlines()[-1].strip()}")
 
     def _judged(self, proposal: Proposal) -> Judged:
         """Return what became of an answer; what cannot be tried is rejected before anything runs."""

@@ -11,7 +11,7 @@ class Ticket(NamedTuple):
     Attributes:
         id: its name, at most 200 characters; the change that the harness's token is bound to.
         text: what is wrong or wanted, as the agent reads it.
-        must_pass: the tests that fail now and must pass afterwards (FAIL_TO_PASS), as the runner names them.
+        must_pass: the tests that must pass afterwards, as the runner names them; mostly they fail now (FAIL_TO_PASS).
     """
 
     id: str

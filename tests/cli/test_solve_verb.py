@@ -52,6 +52,7 @@ def test_an_accepted_patch_is_all_that_is_printed(a_shop: Shop, shell: Shell) ->
     assert said.out.startswith("diff --git a/shop/pricing.py b/shop/pricing.py\n")
     assert MENDED in said.out
     assert "Accepted after 1 attempt: " in said.err
+    assert "attempt: Accepted" not in said.err
     assert "Not shown: Only the impacted tests ran" in said.err
     (shell.folder / "fix.diff").write_text(said.out, encoding="utf-8")
     a_shop.repository.git("apply", "--check", str(shell.folder / "fix.diff"))
@@ -103,6 +104,18 @@ def test_a_call_that_has_to_be_mended_is_exit_code_2(a_shop: Shop, shell: Shell)
     (shell.folder / "canary.toml").write_text('path = "x"\nfolder = "y"\n', encoding="utf-8")
     assert "folder" in shell.run(*good, "--canary", "canary.toml", code=2).err
     assert "ticket" in shell.run("solve", "--agent", "true", "--command", "true", code=2).err
+
+
+def test_an_agent_that_does_not_work_says_so_itself(a_shop: Shop, shell: Shell) -> None:
+    """No such command is the user's to mend, at once; of one that fails the last words are told and kept."""
+    good = words(a_shop, shell.folder, "import sys\nsys.exit('no key for the model')\n")
+    agent = good.index("--agent") + 1
+    said = shell.run(*good[:agent], "no-such-agent --print", *good[agent + 1 :], code=2).err
+    assert "The agent's command ended with 127: " in said
+    assert "no-such-agent" in said
+    assert said.count("Asking the agent") == 1
+    assert "no key for the model" in shell.run(*good, code=3).err
+    assert (shell.folder / "logs" / "attempt-1.agent.log").read_text(encoding="utf-8") == "no key for the model\n"
 
 
 def test_a_runner_can_be_given_a_canary_of_its_own(a_shop: Shop, shell: Shell) -> None:

@@ -15,8 +15,10 @@ from quarantine.clock import FrozenClock
 from quarantine.config import Settings as DaemonSettings
 from quarantine.domain.outcome import Lane
 from quarantine.loop.admission import require_agent
+from quarantine.loop.agent import ScriptedAgent
 from quarantine.loop.daemon import DaemonLost
 from quarantine.loop.ends import Accepted, Exhausted, Inconclusive
+from quarantine.loop.solve import solve
 from quarantine.loop.ticket import Ticket
 from quarantine.services import attempts, decisions
 from tests.cli.hosting import hosted
@@ -74,7 +76,7 @@ def test_only_impacted_tests_run_then_all_of_them_once(own_shop: Shop) -> None:
     selected = [re.findall(r"tests/test_\w+\.py::\w+", line) for line in ran(own_shop)]
     assert [len(tests) for tests in selected] == [1, 3, 3, 0, 0]
     assert all("test_tax.py" not in line for line in ran(own_shop))
-    assert "3 of 4 tests reach one of the 1 changed parts." in " ".join(own_shop.said)
+    assert "3 of 4 tests reach the changed part." in " ".join(own_shop.said)
 
 
 def test_without_the_full_run_it_is_owed(a_shop: Shop) -> None:
@@ -262,6 +264,27 @@ def test_a_variant_that_trunk_never_ran_is_told_at_the_start(a_shop: Shop) -> No
         assert len(told) == times
         assert all("nearest it has run is job=unit, os=" in sentence and "--job" in sentence for sentence in told)
         assert [a_shop.said.index(sentence) for sentence in told] == [0] * times
+
+
+def test_a_must_pass_test_that_the_base_has_not_is_the_users_to_mend(a_shop: Shop) -> None:
+    """Whether the runner stops at its name or never hears of it."""
+    ticket = Ticket(TICKET, "", (MUST_PASS, "tests/test_pricing.py::test_nope"))
+    for command in (COMMAND, COMMAND.replace("{tests}", "")):
+        agent, runner = ScriptedAgent([MENDS]), a_shop.runner(command)
+        with a_shop.workspace() as workspace, pytest.raises(ClientConfigurationError) as refused:
+            solve(ticket, workspace, agent, runner)
+        assert "There is no such test on the base: tests/test_pricing.py::test_nope." in str(refused.value)
+        assert agent.prompts == []
+
+
+def test_the_agent_is_told_which_tests_fail_on_the_base(a_shop: Shop) -> None:
+    """A test that must pass and does already is not said to fail."""
+    passing = "tests/test_pricing.py::test_prices_are_added"
+    agent = ScriptedAgent([""])
+    with a_shop.workspace() as workspace:
+        solve(Ticket(TICKET, "", (passing, MUST_PASS)), workspace, agent, a_shop.runner(), max_attempts=1)
+    assert f"These tests fail now and must pass; nothing else may break:\n- {MUST_PASS}\n\n" in agent.prompts[0]
+    assert f"These tests pass now and must still pass afterwards:\n- {passing}\n\n" in agent.prompts[0]
 
 
 def test_without_the_daemon_there_is_no_verdict(a_shop: Shop) -> None:

@@ -32,6 +32,7 @@ from quarantine.loop import (
     Inconclusive,
     Judged,
     Patch,
+    Prepared,
     Proposal,
     Protected,
     Runner,
@@ -87,8 +88,9 @@ class MyAgent:
 class MyRunner:
     """Anything that has these four methods is a runner."""
 
-    def prepare(self, workspace: Workspace, ticket: Ticket) -> None:
-        """Compare with nothing."""
+    def prepare(self, workspace: Workspace, ticket: Ticket) -> Prepared:
+        """Say where to look."""
+        return Prepared(failing=frozenset(ticket.must_pass), logs=workspace.path)
 
     def judge(
         self, workspace: Workspace, ticket: Ticket, patch: Patch, *, attempt: int, spent: Spent = UNKNOWN

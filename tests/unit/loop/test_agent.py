@@ -1,6 +1,7 @@
 """Commands and scripts as agents: what they see, what becomes of what they do."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from quarantine.client.errors import ClientConfigurationError
 from quarantine.loop.agent import CommandAgent, Mode, Proposal, ScriptedAgent
+from quarantine.loop.errors import ProcessError
 from quarantine.loop.workspace import Workspace
 from tests.cli.repository import Repository
 
@@ -101,6 +103,13 @@ def test_the_mode_says_where_to_look(folder: Path) -> None:
 def test_what_is_no_answer_is_named(folder: Path, command: str, code: str) -> None:
     """Each kind of failure has its own word, and none is a patch."""
     assert _code(_ask(command, folder)) == code
+
+
+@pytest.mark.parametrize("command", ["no-such-agent --print-diff", "./src/app.py"])
+def test_an_agent_that_is_no_command_is_no_agent(folder: Path, command: str) -> None:
+    """It is the user's to mend, at once and in the shell's words; asking again would be of no use."""
+    with pytest.raises(ProcessError, match=re.escape(command.split(maxsplit=1)[0])):
+        _ask(command, folder)
 
 
 def test_a_slow_or_a_loud_agent_is_ended(folder: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from quarantine.loop.agent import ScriptedAgent
+from quarantine.loop.agent import CommandAgent, ScriptedAgent
 from quarantine.loop.ends import Accepted, End, Exhausted, Inconclusive, Suspect
 from quarantine.loop.errors import BadPatch, WorkspaceError
-from quarantine.loop.judged import UNKNOWN, Judged, Spent
+from quarantine.loop.judged import UNKNOWN, Judged, Prepared, Spent
 from quarantine.loop.patch import Patch
 from quarantine.loop.solve import solve
 from quarantine.loop.ticket import Ticket
@@ -20,6 +20,7 @@ from tests.cli.repository import Repository
 TICKET = Ticket("APP-1", "Make it quadruple.", ("tests/test_app.py::test_double",))
 ACCEPT = Judged("accept", "", {"id": "7"}, "Accepted: all is well.", owed=("The merge is owed.",))
 OUTSIDE = "diff --git a/../x b/../x\n--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n"
+NOTHING = Prepared()
 ELSEWHERE = "diff --git a/nowhere.py b/nowhere.py\n--- a/nowhere.py\n+++ b/nowhere.py\n@@ -1 +1 @@\n-a\n+b\n"
 
 
@@ -50,9 +51,11 @@ class FakeRunner:
     whole: Sequence[Judged] = (ACCEPT,)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     concluded: list[End] = field(default_factory=list)
+    prepared: Prepared = NOTHING
 
-    def prepare(self, workspace: Workspace, _ticket: Ticket) -> None:
+    def prepare(self, workspace: Workspace, _ticket: Ticket) -> Prepared:
         self.calls.append(("prepare", workspace.base_commit))
+        return self.prepared
 
     def judge(
         self, workspace: Workspace, _ticket: Ticket, patch: Patch, *, attempt: int, spent: Spent = UNKNOWN
@@ -233,6 +236,33 @@ def test_an_agent_that_does_not_work_says_nothing_of_the_ticket(workspace: Works
     end = solve(TICKET, workspace, Broken([]), runner)
     assert isinstance(end, Inconclusive)
     assert (end.attempts, "agent does not work" in end.sentence) == (0, True)
+
+
+def test_a_failed_agents_last_words_are_told_and_kept(workspace: Workspace, tmp_path: Path) -> None:
+    """They are for a person: the agent itself does not read them."""
+    runner, said = FakeRunner([ACCEPT], prepared=Prepared(logs=tmp_path)), list[str]()
+    once = tmp_path / "once"
+    script = (
+        f"test -e {once} && sed -i s/number/value/ src/app.py && exit; touch {once}; echo begun >&2; echo 'no key' >&2"
+    )
+    assert isinstance(
+        solve(TICKET, workspace, CommandAgent(f"{script}; exit 5"), runner, progress=said.append), Accepted
+    )
+    log = tmp_path / "attempt-1.agent.log"
+    assert log.read_text(encoding="utf-8") == "begun\nno key\n"
+    assert f"The agent's last words on standard error (more of it in {log}): no key" in said
+
+
+def test_a_prompt_says_of_each_test_only_what_is_known(workspace: Workspace) -> None:
+    """One that passes on the base is not said to fail; of one that nobody found nothing is said."""
+    ticket = TICKET._replace(must_pass=("fails", "passes", "unknown"))
+    agent = ScriptedAgent([doubled(4)])
+    solve(
+        ticket, workspace, agent, FakeRunner([ACCEPT], prepared=Prepared(frozenset({"fails"}), frozenset({"passes"})))
+    )
+    assert "These tests fail now and must pass; nothing else may break:\n- fails\n\n" in agent.prompts[0]
+    assert "These tests pass now and must still pass afterwards:\n- passes\n\n" in agent.prompts[0]
+    assert "These tests must pass:\n- unknown\n\n" in agent.prompts[0]
 
 
 def test_what_the_agent_spent_goes_with_its_attempt(workspace: Workspace) -> None:
