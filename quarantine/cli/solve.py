@@ -220,7 +220,9 @@ def _show(end: "End", runner: "CommandRunner") -> None:
     from quarantine.junit.texts import plain_text
     from quarantine.loop import Accepted
 
-    _tell(f"{end.word.capitalize()} after {end.attempts} attempt{'s' * (end.attempts != 1)}: {end.sentence}")
+    word = end.word.capitalize()
+    said = end.sentence.removeprefix(f"{word}: ")  # the verdict begins with the same word
+    _tell(f"{word} after {end.attempts} attempt{'s' * (end.attempts != 1)}: {said}")
     if runner.ready:
         _tell(f"Logs and patches are in {runner.ready.execution.logs}.")
     if isinstance(end, Accepted):

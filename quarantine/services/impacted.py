@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quarantine.domain.build import ChangedPart
+from quarantine.policy.wording import plural
 from quarantine.services.app import App
 from quarantine.services.naming import display_of
 from quarantine.services.reach_index import ReachIndex
@@ -95,4 +96,5 @@ def _why(everywhere: Iterable[tuple[str, str]], changed: int, hit: int, of: int)
         return f"Every test has to run: what depends on {shown} is not known, or is everything."
     if not of:
         return "Trunk has not reported any test yet, so nobody can say which there are."
-    return f"{hit:,} of {of:,} tests reach one of the {changed:,} changed parts."
+    what = "the changed part" if changed == 1 else f"one of the {changed:,} changed parts"
+    return f"{hit:,} of {plural(of, 'test')} {'reaches' if hit == 1 else 'reach'} {what}."

@@ -51,7 +51,7 @@ def test_a_change_impacts_the_tests_that_reach_it_and_those_nobody_knows(mapped:
     assert told["unknown"] == ["tests.test_ledger::t_new"]
     assert told["untouched"] == named("t_tax")
     assert (told["of"], told["everything"]) == (3, False)
-    assert told["why"] == "1 of 3 tests reach one of the 1 changed parts."
+    assert told["why"] == "1 of 3 tests reaches the changed part."
     assert ask(mapped, ("shop/cart.py", "module"))["impacted"] == named("t_cart", "t_tax")
 
 
