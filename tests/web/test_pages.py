@@ -180,7 +180,8 @@ def test_a_quarantined_test_shows_what_it_rests_on(judged: Site) -> None:
     assert "Pearson 95 % interval" in page.text
     head = variant["heads"][-1]
     assert f"{head['number']} onset {head['index']}" in page.text
-    assert f"host-1 trunk {head['tree'][:12]} 11.1-rerun-1 {head['signature']}" in page.text
+    assert f"host-1 trunk {head['tree'][:12]} 11.1-rerun-1 {head['signature'][:8]}" in page.text
+    assert head["signature"] in page.attributes("title")
     needed = variant["exit"]["result"]
     assert f"of {needed['trials_needed']} " in page.text
     assert f"of {needed['days_needed']} " in page.text
