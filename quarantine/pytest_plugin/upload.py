@@ -98,7 +98,7 @@ class Upload:
         elif answer.status == "spooled":
             self.sentence = "the report is kept on this machine and sent with the next upload"
         else:
-            self.sentence = f"the report was {answer.status}: {answer.sentence.rstrip('.')}"
+            self.sentence = answer.sentence.rstrip(".")
 
 
 def recorded_command(config: pytest.Config, here: Path, root: Path) -> str:

@@ -121,7 +121,9 @@ def test_the_mode_is_switched_over_http_by_an_admin_only(judged: Daemon, shell: 
     report, admin = judged.token("report", lane="trunk"), judged.token("admin")
     with hosted(judged.app, open_lane=None) as url:
         at = ("--url", url, "--project", PROJECT)
-        assert "needs a token with the admin scope" in shell.refused("enforce", *at, "--token", report)
+        refused = shell.refused("enforce", *at, "--token", report)
+        assert "needs a token with the admin scope" in refused
+        assert "`quarantine token create --project PROJECT --scope admin`" in refused
         assert gates(judged)
         assert shell.run("is-gating", FLAKY, *at, "--token", report).out == "gating\n"
         told = shell.run("enforce", *at, "--token", admin).out

@@ -105,11 +105,13 @@ def test_a_base_that_a_test_reaches_alike_need_not_be_run_again(world: World) ->
 
 
 def test_without_a_map_the_whole_tree_is_the_fingerprint(world: World) -> None:
-    """The same base in another command of the loop: known by its tree alone."""
+    """The same base in another command of the loop: known by its tree alone, and not said to be unknown."""
     question = {"base_tree": tree(BASE)}
     verdict = ask(world, "head", {"t1": "F"}, question=question, command="pytest one")
     settle(world, verdict, "head", head=[{"t1": "F"}], base=[{"t1": "P"}], command="pytest one")
     again = ask(world, "head-2", {"t1": "F", "t2": "P"}, question=question, command="pytest two")
     assert again["wanted"]["base"] == 0
+    assert again["tests"][0]["base"] == {"failed": 0, "passed": 1}
+    assert not any("base has not been run" in sentence for sentence in again["not_shown"]["sentences"])
     elsewhere = ask(world, "head-3", {"t1": "F"}, question={"base_tree": tree("other")}, command="pytest two")
     assert elsewhere["wanted"]["base"] == 1

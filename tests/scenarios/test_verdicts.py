@@ -247,10 +247,8 @@ def test_the_first_run_of_all_is_in_no_strange_variant(world: World) -> None:
     assert ask(world, "head", suite())["not_shown"]["variant"] is None
 
 
-def test_what_an_earlier_verdict_saw_of_the_base_is_not_called_unknown(based: World) -> None:
-    """A base that has runs is never said to have none, and what waits for reruns is said in whole words."""
-    verdict = ask(based, "head", suite(t1="F"))
-    assert not any("base has not been run" in sentence for sentence in verdict["not_shown"]["sentences"])
+def test_a_run_that_waits_as_a_whole_is_told_so(based: World) -> None:
+    """No test waits where the exit code alone wants to be seen again."""
     broken = ask(based, "broken", suite(), exit_code=5)
     assert broken["wanted"]["why"].endswith(" would settle more: the run as a whole waits for that.")
 
@@ -263,6 +261,37 @@ def test_a_base_that_trunk_never_ran_is_run_once_for_all_attempts_of_a_change(wo
     assert (second["wanted"]["head"], second["wanted"]["base"]) == (2, 0)
     other = ask(world, "other", suite(t2="F"), lane=Lane.AGENT, change="T-2")
     assert other["wanted"]["base"] == 1
+
+
+def test_uncommitted_edits_are_never_taken_for_the_base_they_were_made_on(based: World) -> None:
+    """Two edits of one commit, both judged with a token of trunk: the first is no base that excuses the second."""
+    desk = {"commit": commit(BASE), "base_commit": commit(BASE), "changed": [["shop.py", "body", "f" * 32]]}
+    plain = {"question": {"can_rerun": False}}
+    first = ask(based, "first", suite(t1="F"), **desk, **plain)
+    second = ask(based, "second", suite(t1="F"), **desk, **plain)
+    assert [verdict["verdict"] for verdict in (first, second)] == ["reject", "reject"]
+    assert second["tests"][0]["base"] == {"failed": 0, "passed": 1}
+
+
+def test_what_kept_the_tests_from_running_is_told_though_their_absence_rejects_already(based: World) -> None:
+    """After a syntax error most tests are in no report; the error is what the agent has to read."""
+    broken = (
+        b"<testsuite><testcase classname='' name='tests.test_ledger' time='0'><error message='collection failure'>"
+        b"SyntaxError: '(' was never closed</error></testcase></testsuite>"
+    )
+    verdict = ask(based, "head", broken, complete=True, exit_code=2)
+    assert verdict["verdict"] == "reject"
+    record = verdict["record"]["text"]
+    assert "SyntaxError: '(' was never closed" in record
+    assert record.count("in no report") == 1
+
+
+def test_a_run_on_the_merge_result_is_owed_once_trunk_has_moved_on(based: World) -> None:
+    """A complete run on trunk's newest commit is what merging gives; on an older one it is not."""
+    fresh = ask(based, "head", suite(), complete=True)
+    based.send("newer", suite())
+    stale = ask(based, "late", suite(), complete=True)
+    assert [verdict["not_shown"]["exhaustive_owed"] for verdict in (fresh, stale)] == [False, True]
 
 
 def test_what_else_failed_is_told_with_a_label_where_nothing_was_run_again(world: World) -> None:

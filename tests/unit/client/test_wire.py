@@ -10,7 +10,7 @@ import pytest
 
 from quarantine.client.gating import GatingSet
 from quarantine.client.target import Target
-from quarantine.client.wire import Unreachable, exchange
+from quarantine.client.wire import Unreachable, exchange, mend_of
 
 DRIP_S = 0.02
 DRIPS = 500
@@ -63,3 +63,13 @@ def test_the_gate_does_not_wait_for_drips(tmp_path: Path, capsys: pytest.Capture
     with dripping(BEGINNINGS["header"]) as url:
         assert GatingSet(url, "shop", cache_dir=tmp_path, timeout_s=WHOLE_S).is_gating("t1")
     assert "the answer came too slowly" in capsys.readouterr().err
+
+
+def test_a_missing_token_is_mended_at_the_shell() -> None:
+    """The daemon speaks of a header and of its page; whoever gave a token hears the daemon's own words."""
+    told = {"detail": "This server needs a token.", "mend": "Send `Authorization: Bearer TOKEN`."}
+    without, given = Target("http://127.0.0.1:9", "ledger"), Target("http://127.0.0.1:9", "ledger", "qt_x")
+    assert mend_of(without, 401, told) == "Set QUARANTINE_TOKEN, or give --token."
+    assert mend_of(given, 401, told) == told["mend"]
+    assert mend_of(without, 403, told) == told["mend"]
+    assert mend_of(without, 403, {"mend": 1}) == ""
