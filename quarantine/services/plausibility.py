@@ -1,18 +1,23 @@
 """Whether what comes in can ever lead to a decision: what is missing is said before anybody waits for it in vain."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 
 from quarantine.domain.outcome import BuildKind, Lane
+from quarantine.policy.wording import plural
 from quarantine.services.naming import SOUND_BUILDS
-from quarantine.store import builds, roster
+from quarantine.services.reruns import LOOKED_BACK
+from quarantine.store import builds, heads, roster
 from quarantine.store.projects import Project
 
 LOOKED_AT = 200
 """How many of the newest builds are looked at."""
 _ENOUGH = 10
+_PATIENCE = timedelta(days=2)
+"""A rerun that nobody made for so long is not on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ def doubts(connection: Connection, project: Project) -> list[Doubt]:
                 "Send at least one whole trunk run with `complete` true.",
             )
         )
-    found.append(_colliding(connection, project))
+    found += [_never_made(connection, project, recent), _colliding(connection, project)]
     return [doubt for doubt in found if doubt is not None]
 
 
@@ -90,6 +95,30 @@ def _never_rerun(recent: list[dict[str, Any]]) -> Doubt | None:
         "never-rerun",
         "No tree ever ran twice. A failure counts only once its own tree has passed.",
         "Run `quarantine reruns run` from a schedule, or let CI rerun failed jobs.",
+    )
+
+
+def _never_made(connection: Connection, project: Project, recent: list[dict[str, Any]]) -> Doubt | None:
+    """Return the doubt about trunk trees that wait for a rerun longer than any schedule does, where others had one.
+
+    Most often their commit alone does not give the tree, and whoever makes reruns refuses them each time.
+    """
+    newest = recent[0]["received_at"]
+    waiting = heads.pending(connection, project.id, newest - LOOKED_BACK)
+    trees = {
+        row["tree"]
+        for row in waiting
+        if row["lane"] == Lane.TRUNK and row["tree"] and not row["reruns_failed"]
+        if row["arrived_at"] < newest - _PATIENCE
+    }
+    if not trees or _never_rerun(recent) is not None:
+        return None
+    return Doubt(
+        "reruns-not-made",
+        f"{plural(len(trees), 'tree')} of trunk that failed did not run again within {_PATIENCE.days} days, so nothing "
+        "can be told of those failures.",
+        "Run `quarantine reruns run` where the suite runs: it says of each tree why it cannot be made again, such as "
+        "files that are in no commit.",
     )
 
 

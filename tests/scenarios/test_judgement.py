@@ -421,6 +421,23 @@ def test_what_is_missing_is_said_before_anyone_waits_in_vain(world: World) -> No
     assert all(doubt["mend"] for doubt in world.summary()["doubts"])
 
 
+def test_a_tree_that_nobody_can_run_again_is_a_doubt(world: World) -> None:
+    """Once other trees were rerun and this one was not for two days, it is said; its pass ends that."""
+    world.send("clean", suite())
+    flake(world, "rerun-in-time", "t2")
+    flake(world, "never-again", "t3", confirmed=False)
+    codes = []
+    for day in range(3):
+        world.wait(days=1)
+        world.send(f"later-{day}", suite())
+        codes.append({doubt["code"] for doubt in world.summary()["doubts"]})
+    assert ["reruns-not-made" in told for told in codes] == [False, True, True]
+    [doubt] = [doubt for doubt in world.summary()["doubts"] if doubt["code"] == "reruns-not-made"]
+    assert doubt["sentence"].startswith("1 tree of trunk that failed did not run again within 2 days")
+    world.rerun("never-again", suite())
+    assert "reruns-not-made" not in {doubt["code"] for doubt in world.summary()["doubts"]}
+
+
 def test_reruns_are_wanted_until_a_pass_or_the_end_of_the_schedule(world: World) -> None:
     """A pending head is rerun now, after an hour and after a day; a pass ends it."""
     world.send("first", suite())
