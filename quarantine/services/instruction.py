@@ -23,22 +23,19 @@ _LABELS = {
     Finding.NONDETERMINISTIC: "nondeterministic under this change",
     Finding.UNSETTLED: "not run again, so it may be chance",
 }
+_TOLD_ONE_BY_ONE = 3
 _OF_TESTS = frozenset(finding.value for finding in Finding)
 
 
 def record_of(case: Case, judgement: Judgement, subjects: Mapping[int, Subject]) -> Record | None:
     """Return the record; None when nothing that failed is the change's business, as far as anybody knows."""
-    failing, facts = [], []
-    for one in judgement.tests:
-        if one.found.effect not in _REJECTS and not _is_told_with_a_label(one, judgement):
-            continue
-        if one.test.head.failed:
-            failing.append(one)
-        else:
-            facts.append(f"{one.test.name}: {one.found.sentence}")
+    told = [one for one in judgement.tests if one.found.effect in _REJECTS or _is_told_with_a_label(one, judgement)]
+    failing = [one for one in told if one.test.head.failed]
+    absent = [one for one in told if not one.test.head.failed]
     causes = [cause for cause in judgement.causes if cause.effect in _REJECTS and cause.code not in _OF_TESTS]
-    events = list(_events(case)) if causes else []
-    facts += [cause.sentence for cause in causes]
+    rejects = judgement.verdict is Verdict.REJECT
+    events = list(_events(case)) if rejects else []  # also where the tests that they kept from running reject already
+    facts = [*_told_of_absent(absent, judgement), *(cause.sentence for cause in causes)]
     if not failing and not facts and not events:
         return None
     return failure_record(
@@ -50,6 +47,15 @@ def record_of(case: Case, judgement: Judgement, subjects: Mapping[int, Subject])
         budget_tokens=case.question.record_tokens,
         facts=facts,
     )
+
+
+def _told_of_absent(absent: Sequence[JudgedTest], judgement: Judgement) -> Iterable[str]:
+    """Yield a sentence for each test that is not there; one for all of a finding where there are many."""
+    if len(absent) <= _TOLD_ONE_BY_ONE:
+        yield from (f"{one.test.name}: {one.found.sentence}" for one in absent)
+        return
+    findings = {one.found.finding.value for one in absent}
+    yield from (cause.sentence for cause in judgement.causes if cause.effect in _REJECTS and cause.code in findings)
 
 
 def _is_told_with_a_label(one: JudgedTest, judgement: Judgement) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from quarantine.domain.build import ChangedPart
+from quarantine.domain.outcome import Lane
 from quarantine.policy.wording import listed, plural
 from quarantine.reach.columns import BLOB, BODY, MODULE
 from quarantine.reach.globs import ReachedBy
@@ -71,10 +72,18 @@ def not_shown_by(case: Case, views: Sequence[View], gating: Gating, *, is_base_k
     if not (case.base.side.builds or case.base.elsewhere or is_base_known):
         where = " in this variant" if variant else ""
         sentences.append(f"The base has not been run{where}, so nothing says what fails without the change as well.")
-    owed = not (case.judged["complete"] and gating.ran >= gating.of and case.told_all)
+    is_whole = case.judged["complete"] and gating.ran >= gating.of and case.told_all
+    owed = not (is_whole and _is_on_trunks_head(case))
     if owed:
         sentences.append("A run of the whole suite on the merge result is still owed.")
     return NotShown(tuple(sentences), tuple((path, tuple(parts)) for path, parts in unreached.items()), owed, variant)
+
+
+def _is_on_trunks_head(case: Case) -> bool:
+    """Return whether the tested tree is what merging would give: trunk's newest commit with the change on it."""
+    newest = builds.trunk_commit_before(case.connection, case.project.id, case.project.builds + 1)
+    base = case.question.base_commit or case.judged["base_commit"]
+    return case.judged["lane"] == Lane.TRUNK or (newest is not None and base == newest)
 
 
 def _unknown_to_trunk(case: Case, views: Sequence[View]) -> str | None:

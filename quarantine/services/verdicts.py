@@ -279,7 +279,7 @@ def _base_trees(connection: Connection, project: Project, row: Mapping[str, Any]
     """
     commit, found = row["base_commit"], {row["base_tree"]}
     if commit:
-        found |= verdicts.trunk_trees(connection, project.id, commit)
+        found |= verdicts.trunk_trees(connection, project.id, commit, unchanged=_packed([]))
         whose = {"lane": row["lane"], "change": row["change"]}
         found |= verdicts.stated_base_trees(connection, project.id, commit, **whose)
     return sorted(found - {None, tree})

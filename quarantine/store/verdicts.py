@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, select, union_all, update
 
 from quarantine.store.sql import insert_new, upsert
-from quarantine.store.tables import BASE_RESULT, BUILD, LOOP_END, VERDICT, VERDICT_RUN
+from quarantine.store.tables import AUDIT, BASE_RESULT, BUILD, LOOP_END, VERDICT, VERDICT_RUN
 
 _CHUNK = 500
 _FIGURES = (
@@ -133,6 +133,25 @@ def save_end(connection: Connection, values: Mapping[str, Any]) -> None:
     upsert(connection, LOOP_END, [values])
 
 
+LOOP_ENDED = "loop-end"
+"""What the audit calls the end of a loop; `loop_end` itself has only the last one of a ticket."""
+
+
+def every_end(connection: Connection, project_id: int) -> list[dict[str, Any]]:
+    """Return (at, detail) of every end of a loop that was ever noted, in order."""
+    query = select(AUDIT.c.at, AUDIT.c.detail).where(AUDIT.c.project_id == project_id, AUDIT.c.action == LOOP_ENDED)
+    return [dict(row) for row in connection.execute(query.order_by(AUDIT.c.number)).mappings()]
+
+
+def last_of(connection: Connection, project_id: int, ticket: str | None) -> int:
+    """Return the number of the last verdict on a ticket; 0 when there is none."""
+    query = select(func.coalesce(func.max(VERDICT.c.number), 0)).where(
+        VERDICT.c.project_id == project_id, VERDICT.c.ticket == ticket
+    )
+    number: int = connection.execute(query).scalar_one()
+    return number
+
+
 def ends(connection: Connection, project_id: int, ticket: str | None) -> list[dict[str, Any]]:
     """Return how the loops ended (or the one on this ticket), by ticket."""
     query = select(LOOP_END).where(LOOP_END.c.project_id == project_id)
@@ -156,14 +175,22 @@ def stated_base_trees(
     return set(connection.execute(query.distinct()).scalars())
 
 
-def trunk_trees(connection: Connection, project_id: int, commit: str) -> set[str]:
-    """Return the trees that trunk ran under this commit."""
-    query = select(BUILD.c.tree).where(
-        and_(
-            BUILD.c.project_id == project_id,
-            BUILD.c.commit == commit,
-            BUILD.c.lane == "trunk",
-            BUILD.c.tree.is_not(None),
-        )
+def trunk_trees(connection: Connection, project_id: int, commit: str, *, unchanged: bytes) -> set[str]:
+    """Return the trees that trunk ran under this commit, but for those that were judged as a change of it.
+
+    A person's uncommitted edits carry the commit they were made on. `unchanged` is how a verdict's `changed` is stored
+    when nothing was.
+    """
+    of_trunk = and_(
+        BUILD.c.project_id == project_id,
+        BUILD.c.commit == commit,
+        BUILD.c.lane == "trunk",
+        BUILD.c.tree.is_not(None),
     )
-    return set(connection.execute(query.distinct()).scalars())
+    edited = (
+        select(BUILD.c.tree)
+        .join(VERDICT, and_(VERDICT.c.project_id == BUILD.c.project_id, VERDICT.c.build_seq == BUILD.c.seq))
+        .where(of_trunk, VERDICT.c.changed.is_not(None), VERDICT.c.changed != unchanged)
+    )
+    found = set(connection.execute(select(BUILD.c.tree).where(of_trunk).distinct()).scalars())
+    return found - set(connection.execute(edited).scalars())

@@ -204,7 +204,7 @@ def world_builds(world: World) -> int:
 def test_a_crash_on_trunk_does_not_shrink_the_suite(world: World) -> None:
     """The next change is still measured by the last trunk run that told of its tests."""
     world.send(BASE, suite())
-    world.send("crashed", exit_code=139)
+    world.send("crashed", exit_code=139, commit=commit(BASE))
     verdict = ask(world, "head", suite(), lane=Lane.REVIEW, change="PR-1", complete=True)
     assert verdict["gating"] == {"ran": 20, "passed": 20, "of": 20}
     assert verdict["not_shown"]["exhaustive_owed"] is False
