@@ -75,8 +75,8 @@ def tickets(app: App, slug: str, *, ticket: str | None = None) -> dict[str, Any]
     """Return what the attempts came to (`services.attempts.summary`), and with it the tickets heard of last.
 
     `newest` are the rows of `by_ticket`, the newest first and at most `TICKETS_SHOWN`, each with `at`, when it was
-    heard of, and `verdicts`: those of each attempt that has any, by its number. Raises NotFound when there is no such
-    project, or when no ticket can be called so.
+    heard of, and `verdicts`: those of each attempt of its last loop that has any, by its number. Raises NotFound when
+    there is no such project, or when no ticket can be called so.
     """
     if ticket is not None and "\0" in ticket:
         raise NotFound("No ticket has a NUL in its name.", mend="Follow a link on the page of all attempts.")
@@ -86,9 +86,11 @@ def tickets(app: App, slug: str, *, ticket: str | None = None) -> dict[str, Any]
         project = projects.by_slug(connection, slug)
         heard = verdicts.newest_tickets(connection, project.id, ticket, TICKETS_SHOWN)
         shown = [name for name in heard if name in known]
+        last = {name: set(known[name]["last_loop"]) for name in shown}
         rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for row in verdicts.figures_of(connection, project.id, shown):
-            rows[row["ticket"]].append(row)
+            if str(row["number"]) in last[row["ticket"]]:
+                rows[row["ticket"]].append(row)
     newest = [known[name] | {"at": heard[name].isoformat(), "verdicts": _by_attempt(rows[name])} for name in shown]
     return summary | {"newest": newest}
 

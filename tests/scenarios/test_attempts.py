@@ -3,11 +3,14 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
 from quarantine.domain.outcome import Lane
 from quarantine.errors import NotFound
-from quarantine.services import attempts
+from quarantine.services import attempts, verdict_listing
 from quarantine.services.question import parse_loop_end
+from quarantine.store.engine import writing
+from quarantine.store.tables import AUDIT
 from tests.scenarios.asking import BASE, ask, settle, suite
 from tests.world import World, commit, sender, tree
 
@@ -19,10 +22,12 @@ def end(world: World, ticket: str, how: str, number: int, verdict: str | None = 
     attempts.note_end(world.app, world.project, sender(Lane.AGENT, change=ticket), parse_loop_end(told.encode()))
 
 
-def attempt(world: World, ticket: str, number: int, *runs: dict[str, str], **question: Any) -> dict[str, Any]:
+def attempt(
+    world: World, ticket: str, number: int | None, *runs: dict[str, str], build: str = "", **question: Any
+) -> dict[str, Any]:
     """Play one attempt: the run that is judged, then its reruns."""
     stated = {"question": {"attempt": number, "tokens": 100, "cost": 0.25, "runner_s": 2.0} | question}
-    build = f"{ticket}-{number}"
+    build = build or f"{ticket}-{number}"
     verdict = ask(world, build, runs[0], change=ticket, **stated)
     if len(runs) == 1:
         return verdict
@@ -89,6 +94,56 @@ def test_an_end_said_again_overwrites_the_first(world: World) -> None:
     assert (ticket["end"], ticket["attempts"], ticket["solved_on"]) == ("accepted", 2, None)
     with pytest.raises(NotFound):
         end(world, "A", "accepted", 2, "99")
+
+
+def test_a_ticket_taken_up_again_is_what_its_last_loop_made_of_it(world: World) -> None:
+    """The attempts of two loops are not one because of their numbers; what both spent is counted."""
+    world.send(BASE, suite())
+    attempt(world, "A", 1, suite(t1="F"), suite(t1="F"))
+    end(world, "A", "inconclusive", 1)
+    [first] = attempts.summary(world.app, world.project)["by_ticket"]
+    assert (first["end"], first["loops"], first["solved_on"]) == ("inconclusive", 1, None)
+    attempt(world, "A", 1, suite(), build="again")
+    [meanwhile] = attempts.summary(world.app, world.project)["by_ticket"]
+    assert (meanwhile["end"], meanwhile["loops"]) == (None, 2)
+    end(world, "A", "accepted", 1)
+    end(world, "A", "accepted", 1)
+    summary = attempts.summary(world.app, world.project)
+    [ticket] = summary["by_ticket"]
+    assert (ticket["end"], ticket["loops"], ticket["attempts"], ticket["solved_on"]) == ("accepted", 2, 1, 1)
+    assert (ticket["verdicts"], ticket["last_loop"]) == (["1", "2"], ["2"])
+    assert summary["solved"] == [{"attempt": 1, "on": 1, "share": 1.0}]
+    [shown] = verdict_listing.tickets(world.app, world.project)["newest"]
+    assert [(number, [one["number"] for one in of]) for number, of in shown["verdicts"].items()] == [(1, [2])]
+    assert (summary["ends"]["accepted"], summary["tokens"], ticket["cost"]) == (1, 200, 0.5)
+    end(world, "A", "inconclusive", 0)
+    [ticket] = attempts.summary(world.app, world.project)["by_ticket"]
+    assert (ticket["end"], ticket["loops"], ticket["solved_on"], ticket["last_loop"]) == ("inconclusive", 3, None, [])
+
+
+def test_a_lower_number_begins_a_new_loop(world: World) -> None:
+    """The one before it may have died without a word; a verdict without a number goes on with what there is."""
+    world.send(BASE, suite())
+    for build, number in (("one", 1), ("two", 2), ("one again", 1), ("without", None)):
+        attempt(world, "A", number, suite(), build=build)
+    [ticket] = attempts.summary(world.app, world.project)["by_ticket"]
+    assert (ticket["loops"], ticket["attempts"], ticket["last_loop"]) == (2, 1, ["3", "4"])
+
+
+def test_an_end_noted_before_loops_were_told_apart_is_placed_by_the_clock(world: World) -> None:
+    """What was asked after it belongs to the next loop."""
+    world.send(BASE, suite())
+    attempt(world, "A", 1, suite(t1="F"), suite(t1="F"))
+    end(world, "A", "exhausted", 1)
+    with writing(world.app.engine) as connection:
+        [noted] = connection.execute(select(AUDIT.c.detail).where(AUDIT.c.action == "loop-end")).scalars()
+        older = {name: value for name, value in noted.items() if name != "after"}
+        connection.execute(update(AUDIT).where(AUDIT.c.action == "loop-end").values(detail=older))
+    world.wait(hours=1)
+    attempt(world, "A", 1, suite(), build="again")
+    end(world, "A", "accepted", 1)
+    [ticket] = attempts.summary(world.app, world.project)["by_ticket"]
+    assert (ticket["end"], ticket["loops"], ticket["last_loop"]) == ("accepted", 2, ["2"])
 
 
 def test_a_project_without_attempts_says_so(world: World) -> None:
