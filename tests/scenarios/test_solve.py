@@ -21,6 +21,8 @@ from quarantine.loop.ends import Accepted, Exhausted, Inconclusive
 from quarantine.loop.solve import solve
 from quarantine.loop.ticket import Ticket
 from quarantine.services import attempts, decisions
+from quarantine.store import builds, histories, projects
+from quarantine.store.engine import reading
 from tests.cli.hosting import hosted
 from tests.databases import SqliteFiles
 from tests.scenarios.loops import BREAKS, COMMAND, FILES, MENDED, MENDS, MUST_PASS, QUICK, SUM, TICKET, Shop, edit, shop
@@ -328,3 +330,16 @@ def test_the_harness_of_the_page_works(own_shop: Shop, monkeypatch: pytest.Monke
     own_shop.repository.git("checkout", "--quiet", ".")
     MENDS("", root)
     assert names["judged"](root, TICKET, 2, [MUST_PASS])[0] == "accept"
+    with reading(own_shop.world.app.engine) as connection:
+        project = projects.by_slug(connection, PROJECT).id
+        assert list(builds.variants(connection, project)) == histories.trunk_variants(connection, project)
+
+
+def test_the_page_names_job_and_interpreter_as_trunk_reports_them() -> None:
+    """On the command line, from Python and in the harness; else nothing is known of flaky tests there."""
+    parts = PAGE.read_text(encoding="utf-8").split("\n## ")[1:4]
+    assert [part.splitlines()[0] for part in parts] == [
+        "On the command line", "From Python", "Your own harness in 30 lines"
+    ]  # fmt: skip
+    code = ["--job unit --python ", 'job="unit", python=sys.executable', '"python": sys.executable']
+    assert [word in part for word, part in zip(code, parts, strict=True)] == [True] * 3
