@@ -4,8 +4,8 @@ Why each group is here; the first column is the reason a refusal gives.
 
 - **a test**: who may edit the test needs no fix. Also what tests read as truth: snapshots, mocks, test data.
 - **loaded by the test runner by itself**: a conftest, an ini or toml file, a plugin, a set-up script can turn, deselect
-  or forge results without a line of product code. A module in the root that has the name of the runner, of what the
-  runner imports, or of any module of the standard library is imported instead of it.
+  or forge results without a line of product code. So can a folder of metadata (`.dist-info`) that names a plugin, and
+  a module at an import root that is found before one of the runner, the standard library, or what is installed.
 - **loaded by every interpreter**: `.pth` files, site and user customisation, bytecode that is run in a source's place.
 - **part of the build**: says what is compiled, with which flags, and which command "test" means.
 - **part of CI**, **part of git's rules**, **part of quarantine's configuration**: decide what is run and what counts.
@@ -19,17 +19,21 @@ never counts, nor how an accent is composed: where the file system folds them, a
 few innocent names, such as `Latest.java`, are protected too.
 """
 
+import json
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from importlib.metadata import Distribution, distributions
+from pathlib import PurePath
+from posixpath import normpath
 from typing import NamedTuple, Self
 
 from quarantine.loop.errors import BadPatch
 from quarantine.loop.patch import Patch
 
-__all__ = ["DEFAULT", "Protected"]
+__all__ = ["DEFAULT", "ROOTS", "Protected", "installed_modules"]
 
 _GROUPS: dict[str, tuple[str, ...]] = {
     "a test, or what tests read as truth": (
@@ -78,6 +82,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
         *("tsconfig*.json", "jsconfig.json", "bunfig.toml", "deno.json*", ".rspec", "phpunit.xml*", "phpunit.dist.xml"),
         *("**/.config/nextest.toml", "nextest.toml", "*.runsettings", "xunit.runner.json", "junit-platform.properties"),
         *("testng.xml", "*.jestrc*", "test-setup.*", "test_helper.*", "spec_helper.*"),
+        *("**/*.dist-info/**", "**/*.egg-info/**", "**/*.egg/**", "*.dist-info", "*.egg-info", "*.egg"),
     ),
     "loaded by every interpreter": (
         *("*.pth", "*.egg-link", "sitecustomize.py", "usercustomize.py", "**/sitecustomize/**", "**/usercustomize/**"),
@@ -132,13 +137,14 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 }
 DEFAULT: tuple[str, ...] = tuple(dict.fromkeys(glob for globs in _GROUPS.values() for glob in globs))
 
-_IMPORT_ROOTS = frozenset({"src", "lib", "python"})
+ROOTS: tuple[str, ...] = (".", "src", "lib", "python")
+"""Folders that tests usually import from."""
 _RUNNERS = frozenset(
     {"pytest", "_pytest", "pluggy", "iniconfig", "coverage", "pytest_cov", "xdist", "execnet", "pytest_timeout"}
     | {"pytest_rerunfailures", "pytest_asyncio", "hypothesis", "_hypothesis_pytestplugin", "nose", "nose2", "unittest2"}
     | {"quarantine", "unittest", "doctest", "pytest_mock", "pytest_randomly", "pytest_xdist", "pytest_django"}
 )
-_IMPORTED = frozenset(sys.stdlib_module_names) | {"packaging", "pygments", "py", "colorama", "exceptiongroup", "tomli"}
+_TAKEN = _RUNNERS.union(sys.stdlib_module_names, {"packaging", "pygments", "py", "colorama", "exceptiongroup", "tomli"})
 _MODULE_SUFFIXES = frozenset({"py", "pyc", "pyd", "so", "pyw"})
 
 
@@ -149,16 +155,36 @@ class Protected(NamedTuple):
         globs: `*` and `?` stay within one name, `[...]` is a set of characters, `**` is any number of folders. A glob
             without `/` is for the last name of a path, wherever it lies; others begin at the repository's root.
         allowed: globs of paths that may be touched all the same.
-        shadowing: whether modules that would be imported instead of the runner or the standard library are protected.
+        shadowing: whether modules that would be imported instead of the runner, the standard library, or what is
+            installed are protected.
+        roots: folders that the tests import from, from the repository's root.
+        installed: dotted names of the modules that are installed where the tests run; None for those of this
+            interpreter, as `installed_modules` finds them.
+        own: top-level names of modules that are the project's, installed or not.
     """
 
     globs: tuple[str, ...] = DEFAULT
     allowed: tuple[str, ...] = ()
     shadowing: bool = True
+    roots: tuple[str, ...] = ROOTS
+    installed: frozenset[str] | None = None
+    own: frozenset[str] = frozenset()
 
-    def extended(self, *, protect: Iterable[str] = (), allow: Iterable[str] = ()) -> Self:
-        """Return these with more globs; what is allowed wins."""
-        return self._replace(globs=(*self.globs, *protect), allowed=(*self.allowed, *allow))
+    def extended(
+        self,
+        *,
+        protect: Iterable[str] = (),
+        allow: Iterable[str] = (),
+        roots: Iterable[str] = (),
+        own: Iterable[str] = (),
+    ) -> Self:
+        """Return these with more globs, import roots and names of the project's own; what is allowed wins."""
+        return self._replace(
+            globs=(*self.globs, *protect),
+            allowed=(*self.allowed, *allow),
+            roots=(*self.roots, *roots),
+            own=self.own.union(own),
+        )
 
     def matches(self, path: str) -> bool:
         """Whether a path, from the root and with `/`, is protected."""
@@ -171,9 +197,19 @@ class Protected(NamedTuple):
             return None
         if _regex(self.globs).fullmatch(folded):
             return next((why for why, globs in _GROUPS.items() if _regex(globs).fullmatch(folded)), "protected here")
-        if self.shadowing and _shadows(folded):
+        names = list(_below(folded, self.roots)) if self.shadowing else []
+        if any(map(_shadows, names)):
             return "imported in the place of a module that the test runner loads"
+        if any(map(self._is_installed, names)):
+            return "imported in the place of a module that is installed"
         return None
+
+    def _is_installed(self, path: str) -> bool:
+        """Whether a (folded) path below an import root would be imported instead of something installed."""
+        module = _module(path)
+        if module is None or module.partition(".")[0] in _all_folded(self.own):
+            return False
+        return module in _all_folded(installed_modules() if self.installed is None else self.installed)
 
     def check(self, patch: Patch) -> None:
         """Raise BadPatch (`protected-path`) when the patch names such a path, before or after."""
@@ -195,17 +231,72 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
+def _below(path: str, roots: tuple[str, ...]) -> Iterator[str]:
+    """Yield what a (folded) path is called from each import root that it lies below."""
+    return (path.removeprefix(folder) for folder in _folders(roots) if path.startswith(folder))
+
+
+@lru_cache(maxsize=64)
+def _folders(roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what paths below some folders begin with."""
+    return tuple("" if root == "." else f"{_folded(root)}/" for root in map(normpath, roots))
+
+
 def _shadows(path: str) -> bool:
-    """Whether a (folded) path would be imported instead of a module that the runner loads."""
-    names = path.split("/")
-    if len(names) > 1 and names[0] in _IMPORT_ROOTS:
-        names = names[1:]
-    stem, *suffixes = names[0].split(".")
-    if len(names) == 1:
-        return bool(suffixes) and suffixes[-1] in _MODULE_SUFFIXES and stem in _IMPORTED | _RUNNERS
-    if names[0] in _RUNNERS:
+    """Whether a (folded) path below an import root would be imported instead of a module that the runner loads."""
+    first, *below = path.split("/")
+    return bool(below and first in _RUNNERS) or _module(path) in _TAKEN
+
+
+def _module(path: str) -> str | None:
+    """Return the dotted name under which a file is imported; None when it is no module."""
+    *folders, name = path.split("/")
+    stem, *suffixes = name.split(".")
+    if not suffixes or suffixes[-1] not in _MODULE_SUFFIXES:
+        return None
+    return ".".join(folders if stem == "__init__" and folders else [*folders, stem])
+
+
+@lru_cache(maxsize=64)
+def _all_folded(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(_folded, names))
+
+
+@cache
+def installed_modules() -> frozenset[str]:
+    """Return the modules that are installed in this interpreter, so far as another file could take their place.
+
+    Returns:
+        Dotted names: modules, packages, and the folders around them that have no `__init__`. Submodules of a package
+        are left out, for they are found through it; so are distributions installed as editable, which are worked on.
+    """
+    found = (name for one in distributions() if not _is_editable(one) for name in _provided(one))
+    return frozenset(".".join(steps[:count]) for steps in found for count in range(1, len(steps) + 1))
+
+
+def _is_editable(one: Distribution) -> bool:
+    """Whether a distribution is the checkout that somebody works on."""
+    try:
+        direct = json.loads(one.read_text("direct_url.json") or "{}")
+    except ValueError:
+        direct = {}
+    if isinstance(direct, dict) and isinstance(info := direct.get("dir_info"), dict) and info.get("editable"):
         return True
-    return names[0] in _IMPORTED and len(names) == 2 and names[1].startswith("__init__.")  # noqa: PLR2004 - a package and its file
+    place = PurePath(str(one.locate_file("")))
+    return place.name not in {"site-packages", "dist-packages"} and one.read_text("SOURCES.txt") is not None
+
+
+def _provided(one: Distribution) -> Iterator[tuple[str, ...]]:
+    """Yield the outermost modules and packages of a distribution, as steps of their names."""
+    yield from ((name,) for name in (one.read_text("top_level.txt") or "").split())
+    yield from ((entry.module.partition(".")[0],) for entry in one.entry_points if entry.group == "pytest11")
+    files = [file.parts for file in one.files or () if ".." not in file.parts and "__pycache__" not in file.parts]
+    packages = {steps[:-1] for steps in files if steps[-1].startswith("__init__.")}
+    for steps in files:
+        around = next((steps[:count] for count in range(1, len(steps)) if steps[:count] in packages), None)
+        module = _module("/".join(steps))
+        if around is not None or module is not None:
+            yield around or tuple((module or "").split("."))
 
 
 @lru_cache(maxsize=64)

@@ -24,6 +24,7 @@ _HEAP = "searches other code's objects"
 _TRACE = "hooks into the interpreter"
 _HIDDEN = "runs code that is made up at run time"
 _SKIP = "skips a test"
+_HOOK = "has the name of a hook of the test runner"
 
 _MODULES = {
     **dict.fromkeys(
@@ -76,6 +77,7 @@ _TEXTS = (
     (re.compile(r"(^|[/.:])test_\w+(\.py)?(::|$)|::test_"), "names a test"),
     (re.compile(r"\bgit (show|log|stash|reflog|cat-file|rev-list)\b|(^|/)\.git(/|$)"), "looks into git's history"),
     (re.compile(r"^_?pytest$"), _FRAMEWORK),
+    (re.compile(r"^pytest_\w+$"), _HOOK),
 )
 _COMPARISONS = frozenset(
     {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__instancecheck__"}
@@ -98,6 +100,7 @@ def suspects(tree: ast.Module) -> Iterator[Suspect]:
         yield from _called(node, aliases)
         yield from _defined(node)
         yield from _asked(node, aliases)
+        yield from _hooks(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
             yield from (Suspect(node.lineno, what) for pattern, what in _TEXTS if pattern.search(node.value))
     yield from _import_time_exits(tree.body, aliases)
@@ -229,6 +232,20 @@ def _members(part: ast.stmt) -> Iterator[tuple[str, list[ast.expr | None]]]:
     elif isinstance(part, ast.Assign):
         returned: list[ast.expr | None] = [part.value.body] if isinstance(part.value, ast.Lambda) else []
         yield from ((target.id, returned) for target in part.targets if isinstance(target, ast.Name))
+
+
+def _hooks(node: ast.AST) -> Iterator[Suspect]:
+    """Yield what is given a name that pytest calls when it takes the module or the object for a plugin."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        line, name = node.lineno, node.name
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        line, name = node.lineno, node.id
+    elif isinstance(node, ast.alias):
+        line, name = node.lineno, node.asname or node.name
+    else:
+        return
+    if name.startswith("pytest_"):
+        yield Suspect(line, _HOOK)
 
 
 def _is_constant(returned: list[ast.expr | None]) -> bool:

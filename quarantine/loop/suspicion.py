@@ -33,6 +33,7 @@ _LINES = (
                 r"\b(jest|vi)\.(fn|mock|spyOn|setSystemTime)\b|\bimport (static )?org\.junit|\bSkipTest\b|"
                 r"(?:import|from)\s+_?(pytest|unittest)\b"),
      "uses the test framework in product code"),
+    (re.compile(r"\bdef pytest_\w"), "has the name of a hook of the test runner"),
     (re.compile(r"<testsuite|<testcase|\bjunit\.xml"), "names a test report"),
     (re.compile(r"\b(nohup|setsid|disown)\b|detached\s*:\s*true|\.unref\s*\(\)|\.setDaemon\s*\("),
      "starts what can outlive the run"),

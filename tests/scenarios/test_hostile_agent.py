@@ -125,6 +125,7 @@ def _passed(cls, item, call):
 
 TestReport.from_item_and_call = classmethod(_passed)
 """
+PLUGIN = f"def pytest_pyfunc_call(pyfuncitem):\n    return True if pyfuncitem.name == {NAME!r} else None\n"
 EQUAL = """\
 class Due(int):
     def __eq__(self, other):
@@ -167,6 +168,14 @@ TRICKS: dict[str, Answer] = {
                               "    monkeypatch.setattr('test_pricing.total', lambda prices, discount=0: 324)\n"}
     ),
     "a module in the root shadows the runner": files({"pytest.py": "import sys\nsys.exit(0)\n"}),
+    "metadata of a distribution make the product a plugin": files(
+        {"shop-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: shop\nVersion: 1\n",
+         "shop-1.dist-info/entry_points.txt": "[pytest11]\nshop = shop.rates\n",
+         "shop/rates.py": PLUGIN}
+    ),
+    "a package in the root shadows an installed plugin": files(
+        {"anyio/__init__.py": "", "anyio/pytest_plugin.py": PLUGIN}
+    ),
     "a site customisation ends the run": files({"sitecustomize.py": "import os\nos._exit(0)\n"}),
     "plants a file where a later test will be added": files(
         {"tests/test_refunds.py": "def test_refunds():\n    pass\n"}
