@@ -57,8 +57,9 @@ class Build:
 
     @property
     def key(self) -> str:
-        """32 hexadecimal digits that identify the build within its project."""
-        return _digest(self.build, self.job, str(self.attempt), self.kind, self.lane, repr(self.variant))
+        """32 hexadecimal digits that identify the build within its project; no agent shares one with another's."""
+        whose = [self.change or ""] if self.lane is Lane.AGENT else []
+        return _digest(self.build, self.job, str(self.attempt), self.kind, self.lane, repr(self.variant), *whose)
 
     @property
     def setting(self) -> str:

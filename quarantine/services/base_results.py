@@ -3,9 +3,12 @@
 Kept are only tests that some verdict asked about, because what is written should grow with failures. The fingerprint
 is the one that attribution computes: over the test's reach where the base's manifest and a reach map are known, over
 the whole tree otherwise. A result in an environment that was not stated is found by whoever states one, and the other
-way round. What only a less trusted lane has run says nothing to a more trusted one.
+way round. What only a less trusted lane has run says nothing to a more trusted one, and what only an agent has run
+speaks to its own change alone: its results are kept under a name made of the environment and the change.
 """
 
+import hashlib
+import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,9 +78,16 @@ def cached(
     *,
     environment_hash: str | None,
     lane: Lane,
+    change: str | None,
 ) -> dict[int, BaseResult]:
     """Return each test's newest cached result for its fingerprint, among those that may be told to `lane`."""
-    rows = verdicts.base_results(connection, project_id, variant_hash, prints, environment_hash)
+    rows = list(verdicts.base_results(connection, project_id, variant_hash, prints, environment_hash))
+    rows = [row for row in rows if row["lane"] != Lane.AGENT]
+    if lane is Lane.AGENT:
+        for environment in {environment_hash, None}:
+            named = _of_agent(environment, change)
+            own = verdicts.base_results(connection, project_id, variant_hash, prints, named)
+            rows += [row for row in own if row["lane"] == Lane.AGENT and row["environment_hash"] == named]
     found: dict[int, tuple[datetime, BaseResult]] = {}
     for row in rows:
         test = row["test"]
@@ -100,16 +110,18 @@ def keep(
     *,
     environment_hash: str | None,
     lane: Lane,
+    change: str | None,
     now: datetime,
 ) -> None:
     """Store under their fingerprints what these tests did on the base; `lane` is the least trusted that ran them."""
+    environment = _of_agent(environment_hash, change) if lane is Lane.AGENT else environment_hash or ""
     rows: list[dict[str, Any]] = [
         {
             "project_id": project_id,
             "variant_hash": variant_hash,
             "test": test,
             "fingerprint": signed(prints[test]),
-            "environment_hash": environment_hash or "",
+            "environment_hash": environment,
             "lane": lane.value,
             "failed": result.tries.failed,
             "passed": result.tries.passed,
@@ -120,3 +132,9 @@ def keep(
         if test in prints
     ]
     verdicts.save_base_results(connection, rows)
+
+
+def _of_agent(environment_hash: str | None, change: str | None) -> str:
+    """Return the name that an agent's results are kept under: 64 hexadecimal digits."""
+    parts = [environment_hash or "", change or ""]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

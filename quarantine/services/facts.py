@@ -184,8 +184,9 @@ class View:
 
 
 def views_of(case: Case) -> list[View]:
-    """Return the variants of the judged build, the one with the most tests first."""
-    views = [View.of(case, variant) for variant in case.head.uploads]
+    """Return the variants of the judged build and of its base, the one with the most tests on the head first."""
+    variants = dict.fromkeys([*case.head.uploads, *case.base.side.uploads])  # a variant may have vanished as a whole
+    views = [View.of(case, variant) for variant in variants]
     return sorted(views, key=lambda view: (-int(np.count_nonzero(view.head.seen)), view.variant_hash))
 
 
@@ -210,6 +211,7 @@ def subjects_of(case: Case, views: Sequence[View]) -> list[Subject]:
 def _unknown(case: Case) -> list[Subject]:
     """Return the names that no test goes by: they are in no report."""
     variant = next(iter(case.head.uploads), "")
+    must_pass, removed = frozenset(case.question.must_pass), frozenset(case.question.removed)
     on_base = False if case.base.comparable else None
     return [
         Subject(
@@ -218,8 +220,8 @@ def _unknown(case: Case) -> list[Subject]:
                 is_present=False,
                 is_expected=True,
                 on_base=on_base,
-                must_pass=name in case.question.must_pass,
-                is_removed=name in case.question.removed,
+                must_pass=name in must_pass,
+                is_removed=name in removed,
             ),
             variant,
         )
@@ -344,12 +346,14 @@ def _with_cached_base(view: View, subjects: list[Subject], on_head: _Signatures,
     if shown and (by_reach or lanes != {Lane.TRUNK}):  # what trunk ran on the very tree is found without a cache
         base_results.keep(
             connection, project.id, view.variant_hash, shown, prints,
-            environment_hash=environment, lane=max(lanes, key=list(Lane).index), now=case.now,
+            environment_hash=environment, lane=max(lanes, key=list(Lane).index), change=case.judged["change"],
+            now=case.now,
         )  # fmt: skip
     unknown = {test: prints[test] for test in tests if test not in shown and test in prints}
     cached = base_results.cached(
-        connection, project.id, view.variant_hash, unknown, environment_hash=environment, lane=case.lane
-    )
+        connection, project.id, view.variant_hash, unknown,
+        environment_hash=environment, lane=case.lane, change=case.judged["change"],
+    )  # fmt: skip
     return [_completed(one, cached, on_head) for one in subjects]
 
 

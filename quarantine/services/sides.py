@@ -3,12 +3,13 @@
 On the head every upload of the identical tree counts, in the same variant and setting, by a lane that may speak for the
 one that asks: so submitting the same patch again does not start over. On the base trunk's own runs count whatever
 command they ran, for trunk runs the whole suite where a loop runs a part of it; only the environment must agree where
-both state one. Everybody else's runs of the base count in the same setting only.
+both state one. Everybody else's runs of the base count in the same setting only. An agent's runs say something to its
+own change and to no other: else one agent could decide about another's patch.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,8 @@ def head_of(connection: Connection, project_id: int, judged: Mapping[str, Any], 
                 connection, project_id, variant, tree=judged["tree"], setting=judged["setting"], tests=tests
             )
             uploads[variant] = [one for one in found if lane in one.lane.speaks_for]
-    return Side.of(connection, project_id, uploads, _rows(connection, project_id, uploads))
+    rows = _speaking(_rows(connection, project_id, uploads), judged)
+    return Side.of(connection, project_id, _among(uploads, rows), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +224,10 @@ def base_of(
     }
     for several in found.values():
         several.sort(key=lambda one: one.arrival)
-    rows = _rows(connection, project_id, found)
+    rows = _speaking(_rows(connection, project_id, found), judged)
     rows = {seq: row for seq, row in rows.items() if row["stream"] == judged["stream"]}
-    agreeing = {seq for seq, row in rows.items() if _agree(row["environment_hash"], judged["environment_hash"])}
-    uploads = {variant: [one for one in several if one.build_seq in agreeing] for variant, several in found.items()}
-    side = Side.of(connection, project_id, uploads, rows)
+    agreeing = {seq: row for seq, row in rows.items() if _agree(row["environment_hash"], judged["environment_hash"])}
+    side = Side.of(connection, project_id, _among(found, agreeing), agreeing)
     comparable = frozenset(
         seq
         for seq, row in side.builds.items()
@@ -237,7 +238,30 @@ def base_of(
             or (judged["complete"] and row["complete"])
         )
     )
+    side = replace(side, uploads={**side.uploads, **_other_variants(connection, project_id, side, comparable, tests)})
     return Base(side, comparable, elsewhere=bool(rows) and not agreeing)
+
+
+def _other_variants(
+    connection: Connection, project_id: int, side: Side, comparable: Iterable[int], tests: int
+) -> dict[str, list[Outcomes]]:
+    """Return what comparable runs of the base did in variants that the head has not, such as another browser."""
+    found: dict[str, list[Outcomes]] = defaultdict(list)
+    for seq in sorted(comparable):
+        for variant in codes_of.variants_of_build(connection, project_id, seq):
+            if variant not in side.uploads:
+                whole = codes_of.of_build(connection, project_id, seq, variant_hash=variant, tests=tests)
+                found[variant] += [whole] if whole else []
+    return found
+
+
+def _speaking(rows: dict[int, dict[str, Any]], judged: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return the builds that say something about the judged one's change."""
+    return {seq: row for seq, row in rows.items() if row["lane"] != Lane.AGENT or row["change"] == judged["change"]}
+
+
+def _among(uploads: Mapping[str, Sequence[Outcomes]], rows: Mapping[int, Any]) -> dict[str, list[Outcomes]]:
+    return {variant: [one for one in several if one.build_seq in rows] for variant, several in uploads.items()}
 
 
 def _agree(one: str | None, other: str | None) -> bool:

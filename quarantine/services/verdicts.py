@@ -260,7 +260,8 @@ def _side(connection: Connection, project: Project, row: Mapping[str, Any], buil
         )
     if build.tree is not None and build.tree == judged["tree"]:
         return _HEAD
-    known = _base_trees(connection, project, row, judged["tree"])
+    stated = {row["base_tree"]} - {None, judged["tree"]}
+    known = stated.union(_base_trees(connection, project, row, judged["tree"]))
     at_base = not known and row["base_commit"] is not None and build.commit == row["base_commit"]
     if build.tree is not None and (build.tree in known or at_base):
         return _BASE
@@ -273,16 +274,20 @@ def _side(connection: Connection, project: Project, row: Mapping[str, Any], buil
 
 
 def _base_trees(connection: Connection, project: Project, row: Mapping[str, Any], tree: str | None) -> list[str]:
-    """Return the trees of the base, as far as they are known; the head's own is none of them.
+    """Return the trees that may speak for the base: those trunk ran, and those that were run as the base.
 
-    A base that trunk never ran was run for an earlier verdict on this change, perhaps: then it need not be run again.
+    The tree that the question states is not believed by itself: it could be any, one that fails alike among them. One
+    that was run for an earlier verdict on this change need not be run again. The head's own is none of them.
     """
-    commit, found = row["base_commit"], {row["base_tree"]}
+    commit, stated = row["base_commit"], row["base_tree"]
+    found = verdicts.base_trees_run(connection, project.id, row)
+    if stated:
+        found &= {stated}
     if commit:
         found |= verdicts.trunk_trees(connection, project.id, commit, unchanged=_packed([]))
-        whose = {"lane": row["lane"], "change": row["change"]}
-        found |= verdicts.stated_base_trees(connection, project.id, commit, **whose)
-    return sorted(found - {None, tree})
+    if stated and builds.trunk_tree_exists(connection, project.id, stated):
+        found.add(stated)
+    return sorted(found - {tree})
 
 
 def _decided(

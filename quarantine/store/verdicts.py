@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, select, union_all, update
+from sqlalchemy import Connection, and_, func, or_, select, union_all, update
 
 from quarantine.store.sql import insert_new, upsert
 from quarantine.store.tables import AUDIT, BASE_RESULT, BUILD, LOOP_END, VERDICT, VERDICT_RUN
@@ -159,17 +159,22 @@ def ends(connection: Connection, project_id: int, ticket: str | None) -> list[di
     return [dict(row) for row in connection.execute(query.order_by(LOOP_END.c.ticket)).mappings()]
 
 
-def stated_base_trees(
-    connection: Connection, project_id: int, commit: str, *, lane: str, change: str | None
-) -> set[str]:
-    """Return the trees that earlier verdicts on this lane and change found this base commit to have."""
-    query = select(VERDICT.c.base_tree).where(
-        and_(
-            VERDICT.c.project_id == project_id,
-            VERDICT.c.base_commit == commit,
-            VERDICT.c.lane == lane,
-            VERDICT.c.change.is_not_distinct_from(change),
-            VERDICT.c.base_tree.is_not(None),
+def base_trees_run(connection: Connection, project_id: int, row: Mapping[str, Any]) -> set[str]:
+    """Return the trees that were run as the base of this verdict, or of another on its lane, change and base commit."""
+    same = VERDICT.c.number == row["number"]
+    if row["base_commit"] is not None:
+        same = or_(same, VERDICT.c.base_commit == row["base_commit"])
+    query = (
+        select(BUILD.c.tree)
+        .join(VERDICT_RUN, and_(VERDICT_RUN.c.project_id == BUILD.c.project_id, VERDICT_RUN.c.build_seq == BUILD.c.seq))
+        .join(VERDICT, and_(VERDICT.c.project_id == BUILD.c.project_id, VERDICT.c.number == VERDICT_RUN.c.verdict))
+        .where(
+            BUILD.c.project_id == project_id,
+            BUILD.c.tree.is_not(None),
+            VERDICT_RUN.c.side == "base",
+            VERDICT.c.lane == row["lane"],
+            VERDICT.c.change.is_not_distinct_from(row["change"]),
+            same,
         )
     )
     return set(connection.execute(query.distinct()).scalars())

@@ -185,3 +185,56 @@ def test_hostile_texts_are_stored_and_answered(based: World) -> None:
     assert {test["name"] for test in verdict["tests"]} >= set(question["must_pass"])
     assert verdicts.get(based.app, based.project, verdict["id"]) == verdict
     assert attempts.summary(based.app, based.project)["tickets"] == 1
+
+
+@on_one_database
+def test_a_tree_that_is_only_said_to_be_the_base_excuses_nothing(based: World) -> None:
+    """An agent names its own earlier, rejected tree as the base."""
+    mine = {"lane": Lane.AGENT, "change": "T-1"}
+    first = ask(based, "a1", suite(t1="F"), question={"can_rerun": False}, **mine)
+    lied = {"base_tree": tree("a1"), "base_commit": None, "can_rerun": False}
+    second = ask(based, "a2", suite(t1="F"), question=lied, **mine)
+    assert [verdict["verdict"] for verdict in (first, second)] == ["reject", "reject"]
+
+
+@on_one_database
+def test_no_agent_decides_about_anothers_patch(based: World) -> None:
+    """B's runs of A's tree and of the base, and a build of A's name, change nothing of what A is told."""
+    mine, other = ({"lane": Lane.AGENT, "change": change} for change in ("T-A", "T-B"))
+    based.send("b-base", suite(t6="F"), tree=tree(BASE), commit=commit(BASE), **other)
+    based.send("b-head", suite(t2="F"), tree=tree("head"), commit=commit("head"), **other)
+    based.send("head", suite(t3="F"), **other)
+    verdict = ask(based, "head", suite(t6="F"), **mine)
+    assert set(findings(verdict)) == {"t6"}
+    verdict = settle(based, verdict, "head", head=[suite(t6="F")], **mine)
+    assert (verdict["verdict"], findings(verdict)) == ("reject", {"t6": ("explained", "rejects")})
+    [test] = verdict["tests"]
+    assert (test["head"], test["base"]) == ({"failed": 3, "passed": 0}, {"failed": 0, "passed": 1})
+
+
+@on_one_database
+def test_a_variant_that_vanished_as_a_whole_is_not_green(world: World) -> None:
+    """Trunk ran two browsers in one build; the head ran one."""
+
+    def run(*browsers: str) -> bytes:
+        case = "<testcase name='t1' classname='a.spec.ts' time='1'/>"
+        suites = [
+            f"<testsuite name='a.spec.ts' hostname='{browser}' tests='1'>{case}</testsuite>" for browser in browsers
+        ]
+        return f"<testsuites id='' name=''>{''.join(suites)}</testsuites>".encode()
+
+    world.send(BASE, run("chromium", "firefox"))
+    both = ask(world, "both", run("chromium", "firefox"), exit_code=0)
+    one = ask(world, "one", run("chromium"), exit_code=0, complete=True)
+    assert (both["verdict"], one["verdict"]) == ("accept", "reject")
+    [test] = one["tests"]
+    assert (test["finding"], test["variant"]["project"]) == ("vanished", "firefox")
+
+
+@on_one_database
+def test_very_many_unknown_names_are_answered(based: World) -> None:
+    """Each look-up is one of a set: time grows with the names, not with their square."""
+    names = [f"nobody::t{number}" for number in range(20_000)]
+    verdict = ask(based, "head", suite(), question={"must_pass": names, "can_rerun": False})
+    assert verdict["verdict"] == "reject"
+    assert verdict["tests_left_out"] > 0
