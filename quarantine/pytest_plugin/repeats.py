@@ -2,9 +2,13 @@
 
 What comes of it is evidence for the daemon and changes nothing here: a test that failed in the session has failed.
 Nothing is left set up after the last test, so that each further try sets up everything anew.
+
+A test with subtests is not repeated. They are reported while it runs, and to everyone, so that a further try of it
+could not be kept out of the session; and the test itself is reported as passed when its subtests failed.
 """
 
 from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -34,19 +38,30 @@ class Repeats:
         result = yield
         if not session.config.option.collectonly:
             failing = set(self.tries.failing())
-            for item in [item for item in session.items if item.nodeid in failing and _can_run_again(item)]:
+            for item in [item for item in session.items if item.nodeid in failing and self._can_run_again(item)]:
                 self._repeat(item)
         return result
+
+    def _can_run_again(self, item: pytest.Item) -> bool:
+        """Return whether a test leaves itself as it was (a doctest clears its own names), and reports only itself."""
+        names = getattr(item, "fixturenames", ())
+        return not (
+            isinstance(item, pytest.DoctestItem) or item.nodeid in self.tries.with_subtests or "subtests" in names
+        )
 
     def _repeat(self, item: pytest.Item) -> None:
         for _ in range(self.most):
             _forget_instance(item)
             self._reports = []
             try:
-                item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+                with _subtests_kept_back(item) as subtests:
+                    item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
                 made = try_of(self._reports)
             finally:
                 self._reports = None
+            if subtests or item.nodeid in self.tries.with_subtests:  # it came further than before: what it is, is open
+                self.tries.repeats.pop(item.nodeid, None)
+                return
             self.tries.repeats[item.nodeid].append(made)
             if not made.is_failure:
                 return
@@ -63,9 +78,18 @@ class Repeats:
         return True
 
 
-def _can_run_again(item: pytest.Item) -> bool:
-    """Return whether a test leaves itself as it was: a doctest clears its own names when it has run."""
-    return not isinstance(item, pytest.DoctestItem)
+@contextmanager
+def _subtests_kept_back(item: Any) -> Generator[list[object]]:
+    """Yield those that a test of unittest has while this lasts; pytest, which would report them, is not told."""
+    subtests: list[object] = []
+    if not hasattr(item, "addSubTest"):
+        yield subtests
+        return
+    item.addSubTest = lambda _case, subtest, _error: subtests.append(subtest)
+    try:
+        yield subtests
+    finally:
+        del item.addSubTest
 
 
 def _forget_instance(item: Any) -> None:

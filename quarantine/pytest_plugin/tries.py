@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import pytest
 
-__all__ = ["Tries", "Try", "try_of"]
+__all__ = ["Tries", "Try", "is_subtest", "try_of"]
 
 
 class Try(NamedTuple):
@@ -44,6 +44,11 @@ def try_of(reports: Iterable[Any]) -> Try:
     return Try(outcome, seconds, _message(failing[0]), "\n\n".join(text for text in texts if text))
 
 
+def is_subtest(report: Any) -> bool:
+    """Return whether a report is of a part of a test; what is no plain report of a test is taken for one."""
+    return type(report) is not pytest.TestReport or hasattr(report, "context")
+
+
 def _text(report: Any) -> str:
     text = "" if report.longrepr is None else str(report.longrepr)
     return text if report.when == "call" else f"[{report.when}] {text}"
@@ -54,17 +59,31 @@ def _message(report: Any) -> str:
     return str(crash.message) if crash else str(report.longrepr or "").partition("\n")[0]
 
 
+def _is_over(reports: list[pytest.TestReport]) -> bool:
+    """Return whether no subtest of this try can follow: pytest-rerunfailures leaves out the tear-down of a try."""
+    return any(report.when == "teardown" or report.outcome == "rerun" for report in reports)  # type: ignore[comparison-overlap]  # a plugin's word
+
+
 class Tries:
     """Collects the reports of the session, and the tries that were made after it."""
 
     def __init__(self) -> None:
         self._reports: dict[str, list[list[pytest.TestReport]]] = defaultdict(list)
         self.repeats: dict[str, list[Try]] = defaultdict(list)
+        self.with_subtests: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep a report; each set-up begins another try."""
+        """Keep a report; each set-up begins another try.
+
+        A subtest is reported while its test runs; where pytest-rerunfailures is, that is before the set-up is.
+        """
         tries = self._reports[report.nodeid]
-        if report.when == "setup" or not tries:
+        if is_subtest(report):
+            self.with_subtests.add(report.nodeid)
+            begins = not tries or _is_over(tries[-1])
+        else:
+            begins = not tries or (report.when == "setup" and not all(map(is_subtest, tries[-1])))
+        if begins:
             tries.append([])
         tries[-1].append(report)
 
@@ -74,12 +93,16 @@ class Tries:
         return list(self._reports)
 
     def in_session(self, nodeid: str) -> list[Try]:
-        """Return the tries before the last test had run; the last one is what the session goes by."""
-        return [try_of(reports) for reports in self._reports[nodeid]]
+        """Return the tries before the last test had run; the last one is what the session goes by.
+
+        Subtests without their test are of a further try, and say nothing without it.
+        """
+        tries = self._reports[nodeid]
+        return [try_of(reports) for reports in tries if not all(map(is_subtest, reports))] or [try_of(tries[0])]
 
     def failing(self) -> list[str]:
         """Return the node ids of the tests whose last try in the session failed."""
-        return [nodeid for nodeid, tries in self._reports.items() if try_of(tries[-1]).is_failure]
+        return [nodeid for nodeid in self._reports if self.in_session(nodeid)[-1].is_failure]
 
     def repeated(self) -> dict[str, list[Try]]:
         """Return all tries of each test that was tried more than once, the first try first."""

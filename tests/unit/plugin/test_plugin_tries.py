@@ -201,6 +201,80 @@ def test_hangs():
     assert ran.tries() == {"test_it": ["failed", "failed", "passed"], "test_hangs": ["failed"] * 3}
 
 
+SUBTESTS = """
+import unittest
+
+class TestUnit(unittest.TestCase):
+    def test_unit(self):
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertEqual(number, 1)
+
+def test_fixture(subtests):
+    for number in range(3):
+        with subtests.test(number=number):
+            assert number == 1
+
+def test_itself(subtests):
+    with subtests.test("passes"):
+        pass
+    assert 0
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=" ".join)
+@pytest.mark.parametrize("reruns", ["--quarantine-reruns", "--reruns"])
+def test_subtests_that_always_fail_are_no_flaky_test(project: Project, reruns: str, workers: tuple[str, ...]) -> None:
+    """A test whose subtests failed is reported as passed, and each subtest apart from it; it has failed."""
+    ran = project.write(test_suite=SUBTESTS).pytest("--quarantine", reruns, "1", *workers)
+    assert ran.status == 1
+    assert ran.counts() == {"tests": 3, "failed": 3}, ran.text
+    assert "passed when run again" not in ran.text
+    assert "6 failed, " in ran.lines[-1]  # two of each that has subtests that fail, and two tests themselves
+
+
+def test_a_test_whose_subtest_recovers_is_flaky(project: Project) -> None:
+    """The subtests of each try of pytest-rerunfailures belong to that try."""
+    text = """
+tries = []
+
+def test_recovers(subtests):
+    tries.append(1)
+    with subtests.test("first"):
+        assert len(tries) > 1
+    with subtests.test("second"):
+        pass
+"""
+    ran = project.write(test_suite=text).pytest("--quarantine", "--reruns", "2")
+    assert ran.tries() == {"test_recovers": ["failed", "passed"]}, ran.text
+
+
+@pytest.mark.parametrize("right", [0, 1], ids=["fails", "passes"])
+def test_subtests_that_only_a_further_try_comes_to_say_nothing(project: Project, right: int) -> None:
+    """A test that failed before its first subtest stays failed, and what the further try did is told nowhere."""
+    text = f"""
+import unittest
+
+tries = []
+
+class TestUnit(unittest.TestCase):
+    def test_unit(self):
+        tries.append("unit")
+        self.assertEqual(tries.count("unit"), 2)
+        with self.subTest("later"):
+            self.assertEqual(1, {right})
+
+def test_by_name(request):
+    tries.append("by name")
+    assert tries.count("by name") == 2
+    with request.getfixturevalue("subtests").test("later"):
+        assert {right} == 1
+"""
+    ran = project.write(test_suite=text).pytest("--quarantine", "--quarantine-reruns", "1")
+    assert ran.tries() == {"test_unit": ["failed"], "test_by_name": ["failed"]}, ran.text
+    assert "passed when run again" not in ran.text
+
+
 def test_nothing_is_tried_again_after_a_stop(project: Project) -> None:
     """A session that stops early has not run the suite, so that a further try would say nothing."""
     text = (
