@@ -7,6 +7,7 @@ Inside one session of pytest:
 
 gates      asks which tests do not gate, once, before the first test
 excuses    counts and shows failures of such tests apart
+ownership  tells a test's own error from one of what several tests share
 tries      keeps what every try of every test came to
 repeats    runs failing tests again after the last one
 selection  leaves only the quarantined tests

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quarantine.pytest_plugin.gates import Gates
+from quarantine.pytest_plugin.ownership import is_shared
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -38,8 +39,8 @@ class Excuses:
         self.failed: set[str] = set()
 
     def covers(self, report: Any) -> bool:
-        """Return whether a failure in this report would not count."""
-        return report.when in PHASES and self.gates.excuse(report.nodeid)
+        """Return whether a failure in this report would not count; what tests share is no test's to be excused for."""
+        return report.when in PHASES and not is_shared(report) and self.gates.excuse(report.nodeid)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:

@@ -11,6 +11,7 @@ from quarantine.pytest_plugin import contexts
 from quarantine.pytest_plugin.excuses import Excuses
 from quarantine.pytest_plugin.fixtures import Recorder
 from quarantine.pytest_plugin.gates import Gates
+from quarantine.pytest_plugin.ownership import Ownership
 from quarantine.pytest_plugin.repeats import Repeats
 from quarantine.pytest_plugin.selection import Selection
 from quarantine.pytest_plugin.tries import Tries, Try
@@ -78,7 +79,8 @@ class Process:
         recording = contexts.recording_here(self.config) if runs_tests and work.reach else None
         self.recorder = Recorder(recording, self.config.rootpath) if recording else None
         repeats = Repeats(self.tries, work.reruns) if runs_tests and work.reruns else None
-        for member in (self.excuses, self.tries, self.selection, self.recorder, repeats):
+        ownership = Ownership(session) if runs_tests else None
+        for member in (ownership, self.excuses, self.tries, self.selection, self.recorder, repeats):
             if member is not None:
                 self.config.pluginmanager.register(member)
 

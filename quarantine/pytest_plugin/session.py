@@ -142,8 +142,7 @@ class Session:
             return
         prefix = self.gates.prefix
         tries = {junit_name(nodeid, prefix): made for nodeid, made in repeated.items()}
-        excused = {junit_name(nodeid, prefix) for nodeid in process.excuses.excused}
-        excused |= {junit_name(nodeid, prefix) for nodeid in set(repeated) - process.excuses.failed}
+        excused = {junit_name(nodeid, prefix) for nodeid in set(repeated) - process.excuses.failed}
         try:
             missing = junit_file.correct(report, tries, excused)
         except (OSError, ValueError) as error:

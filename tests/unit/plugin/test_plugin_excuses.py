@@ -140,6 +140,123 @@ def test_subtests_of_a_quarantined_test_are_quarantined(project: Project, daemon
     assert "FAILURES" not in ran.text.replace("QUARANTINED FAILURES", "")
 
 
+SHARED = """
+import pytest
+
+@pytest.fixture{scope}
+def shared():
+    {before}
+    yield
+    {after}
+
+@pytest.fixture
+def own(shared):
+    yield
+    {own}
+
+def test_first():
+    pass
+
+def test_last(own):
+    pass
+"""
+RAISES = 'raise RuntimeError("the words of the fixture")'
+
+
+@pytest.mark.parametrize("words", [(), ("-n", "1")], ids=" ".join)
+@pytest.mark.parametrize("scope", ["module", "package", "session"])
+def test_a_tear_down_that_tests_share_is_excused_in_none(
+    project: Project, daemon: SmallDaemon, scope: str, words: tuple[str, ...]
+) -> None:
+    """The last test that used the fixture is charged with it; that this one is quarantined does not matter."""
+    daemon.not_gating = {"test_shared::test_last": None}
+    text = SHARED.format(scope=f"(scope='{scope}')", before="pass", after=RAISES, own="pass")
+    ran = project.write(test_shared=text).pytest("--quarantine", *words)
+    assert ran.status == 1, ran.text
+    assert "the failure is not quarantined" in ran.summary
+    assert "QUARANTINED" not in ran.text
+
+
+def test_a_shared_set_up_is_excused_in_no_test_that_needs_it(project: Project, daemon: SmallDaemon) -> None:
+    """What a shared fixture failed with is raised again in every test, and is of none of them."""
+    daemon.not_gating = {"test_shared::test_last": None, "test_shared::test_later": None}
+    text = SHARED.format(scope="(scope='module')", before=RAISES, after="pass", own="pass")
+    ran = project.write(test_shared=text + "\ndef test_later(own):\n    pass\n").pytest("--quarantine")
+    assert ran.status == 1, ran.text
+    assert "none of the failures is quarantined" in ran.summary
+    assert "QUARANTINED" not in ran.text
+    project.write(test_shared="def setup_module():\n    assert 0\n\ndef test_last():\n    pass\n")
+    assert project.pytest("--quarantine").status == 1
+
+
+def test_a_shared_fixture_that_ends_with_another_parameter_is_excused_in_none(
+    project: Project, daemon: SmallDaemon
+) -> None:
+    """It is torn down while the next test is set up, which is charged with it."""
+    daemon.not_gating = {"test_shared::test_last[2]": None}
+    before, after = "number = request.param", f"if number == 1:\n        {RAISES}"
+    text = SHARED.format(scope="(scope='module', params=[1, 2])", before=before, after=after, own="pass")
+    ran = project.write(test_shared=text.replace("shared():", "shared(request):")).pytest("--quarantine")
+    assert ran.status == 1, ran.text
+    assert "QUARANTINED" not in ran.text
+
+
+@pytest.mark.parametrize(
+    ("after", "status"), [("pass", 0), (RAISES, 1)], ids=["the other ends well", "the other fails too"]
+)
+def test_a_tear_down_of_its_own_is_excused_beside_one_that_is_shared(
+    project: Project, daemon: SmallDaemon, after: str, status: int
+) -> None:
+    """The last test of a module may fail in its own tear-down, as long as nothing that is shared does."""
+    daemon.not_gating = {"test_shared::test_last": None}
+    text = SHARED.format(scope="(scope='module')", before="pass", after=after, own=RAISES)
+    ran = project.write(test_shared=text).pytest("--quarantine")
+    assert ran.status == status, ran.text
+
+
+UNITTEST = """
+import unittest
+
+class TestIt(unittest.TestCase):
+    @classmethod
+    def tearDownClass(cls):
+        assert 0
+
+    def test_it(self):
+        pass
+"""
+XUNIT = """
+class TestIt:
+    @classmethod
+    def teardown_class(cls):
+        assert 0
+
+    def test_it(self):
+        pass
+"""
+FIXTURE = """
+import pytest
+
+class TestIt:
+    @pytest.fixture(scope="class")
+    def shared(self):
+        yield
+        assert 0
+
+    def test_it(self, shared):
+        pass
+"""
+
+
+@pytest.mark.parametrize("text", [UNITTEST, XUNIT, FIXTURE], ids=["unittest", "xunit", "fixture"])
+def test_an_end_of_a_class_is_excused_in_none(project: Project, daemon: SmallDaemon, text: str) -> None:
+    """What is torn down with a class is shared by its tests, however the class says it."""
+    daemon.not_gating = {"test_shared.TestIt::test_it": None}
+    ran = project.write(test_shared=text).pytest("--quarantine")
+    assert ran.status == 1, ran.text
+    assert ran.counts() == {"tests": 1, "error": 1}
+
+
 def test_the_variant_of_the_session_decides(project: Project, daemon: SmallDaemon) -> None:
     """A test that is quarantined in one variant gates in the others; the CI job is part of the variant."""
     here = {"os": sys.platform, "python": f"{sys.version_info[0]}.{sys.version_info[1]}", "job": "unit", "db": "pg"}
