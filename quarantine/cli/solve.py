@@ -96,7 +96,8 @@ def command(context: click.Context, /, **options: Any) -> None:
     An accepted patch is printed, and nothing else is. What happens meanwhile is told on standard error.
 
     The harness's token belongs to the agent lane and is bound to the ticket: `quarantine token create --scope report
-    --lane agent --change NAME`. Neither the agent nor the tests see it. docs/loop.md says what green does not exclude.
+    --lane agent --change NAME`. Neither the agent nor the tests inherit it. docs/loop.md says what green does not
+    exclude.
 
     Exit codes: 0 accepted; 1 exhausted; 3 inconclusive; 4 suspect; 2 when the call has to be mended or something broke
     down.
@@ -113,9 +114,11 @@ def command(context: click.Context, /, **options: Any) -> None:
 def _solved(options: dict[str, Any]) -> "tuple[End, CommandRunner]":
     from quarantine.client.worktrees import checkout
     from quarantine.loop import CommandRunner, Workspace, solve
+    from quarantine.loop.secrecy import close_to_others
 
     target = target_of(options["url"], options["project"], options["token"])
     os.environ.pop("QUARANTINE_TOKEN", None)  # nothing that is started from here on can inherit it
+    close_to_others()
     protected, ticket, agent = _protected(options), _ticket(options), _agent(options)
     runner = CommandRunner(options["test_command"], target, _settings(options), protected, told=_tell)
     repository = checkout(options["repository"].resolve())

@@ -140,7 +140,7 @@ class CommandRunner:
     def full(self, workspace: Workspace, ticket: Ticket, patch: Patch, *, attempt: int) -> Judged:
         """Return the verdict on a patch by every test; see `Runner`."""
         changed = self._changed(workspace, patch)
-        return self._verdict(Case(workspace, ticket, patch, attempt, changed, EVERYTHING))
+        return self._verdict(Case(workspace, ticket, patch, attempt, changed, EVERYTHING), once_more=True)
 
     def conclude(self, ticket: Ticket, end: End) -> None:
         """Tell the daemon how the loop ended; see `Runner`."""
@@ -209,9 +209,10 @@ class CommandRunner:
         results.require(ticket.must_pass, self.protected, f"{ran.log} has the whole output.")
         return results
 
-    def _verdict(self, case: Case) -> Judged:
+    def _verdict(self, case: Case, *, once_more: bool = False) -> Judged:
+        """Return the verdict on a case; one that was judged before is run again only when that is asked for."""
         key = (case.ticket, case.patch.sha256 if case.patch else "", case.subset.sha256)
-        if key in self._final:
+        if key in self._final and not once_more:
             self.told("The same patch with the same tests was judged before, so its verdict stands.")
             return self._final[key]
         obstacle = self._changed_environment(case.workspace)

@@ -190,7 +190,7 @@ def test_hostile_texts_are_stored_and_answered(based: World) -> None:
 @on_one_database
 def test_a_tree_that_is_only_said_to_be_the_base_excuses_nothing(based: World) -> None:
     """An agent names its own earlier, rejected tree as the base."""
-    mine = {"lane": Lane.AGENT, "change": "T-1"}
+    mine: dict[str, Any] = {"lane": Lane.AGENT, "change": "T-1"}
     first = ask(based, "a1", suite(t1="F"), question={"can_rerun": False}, **mine)
     lied = {"base_tree": tree("a1"), "base_commit": None, "can_rerun": False}
     second = ask(based, "a2", suite(t1="F"), question=lied, **mine)
@@ -200,7 +200,8 @@ def test_a_tree_that_is_only_said_to_be_the_base_excuses_nothing(based: World) -
 @on_one_database
 def test_no_agent_decides_about_anothers_patch(based: World) -> None:
     """B's runs of A's tree and of the base, and a build of A's name, change nothing of what A is told."""
-    mine, other = ({"lane": Lane.AGENT, "change": change} for change in ("T-A", "T-B"))
+    mine: dict[str, Any] = {"lane": Lane.AGENT, "change": "T-A"}
+    other: dict[str, Any] = {"lane": Lane.AGENT, "change": "T-B"}
     based.send("b-base", suite(t6="F"), tree=tree(BASE), commit=commit(BASE), **other)
     based.send("b-head", suite(t2="F"), tree=tree("head"), commit=commit("head"), **other)
     based.send("head", suite(t3="F"), **other)
