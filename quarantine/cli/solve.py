@@ -1,6 +1,7 @@
 """`quarantine solve`: let an agent mend a ticket, judged by the tests, and exit by how that ended."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,7 +156,21 @@ def _agent(options: dict[str, Any]) -> "CommandAgent":
 def _protected(options: dict[str, Any]) -> "Protected":
     from quarantine.loop import Protected
 
-    return Protected().extended(protect=options["protect"], allow=options["allow"])
+    roots = options["import_paths"] or ()
+    protected = Protected().extended(protect=options["protect"], allow=options["allow"], roots=roots)
+    return protected.extended(own=_own_modules(options, protected.roots))
+
+
+def _own_modules(options: dict[str, Any], roots: Iterable[str]) -> set[str]:
+    """Return the modules that the base has at its import roots: what is the project's own may be patched."""
+    from quarantine.client.git import git
+    from quarantine.client.worktrees import checkout
+
+    listed = git(checkout(options["repository"].resolve()), "ls-tree", "-r", "-z", "--name-only", options["base"])
+    paths = [os.fsdecode(path).split("/") for path in listed.split(b"\0")]
+    places = [[part for part in root.split("/") if part not in ("", ".")] for root in roots]
+    below = (path[len(place) :] for path in paths for place in places if path[: len(place)] == place)
+    return {path[0].removesuffix(".py") for path in below if path and path[-1].endswith(".py")}
 
 
 def _settings(options: dict[str, Any]) -> "Settings":

@@ -144,7 +144,9 @@ def test_what_is_refused_is_said_and_decides_nothing(
     page.write_text("<html>502</html>")
     said = shell.run("report", page, *daemon.over_http)
     assert said.out == ""
-    assert "refused the report: No report in this upload could be read. page.xml: It looks like an HTML page" in said.err
+    assert (
+        "refused the report: No report in this upload could be read. page.xml: It looks like an HTML page" in said.err
+    )
     told = shell.run("report", page, *daemon.over_http, "--json").json
     assert (told["status"], told["code"]) == ("refused", "not-junit")
     assert shell.run("report", page, *daemon.over_http, "--strict", code=1).out == ""

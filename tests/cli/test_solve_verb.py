@@ -58,6 +58,13 @@ def test_an_accepted_patch_is_all_that_is_printed(a_shop: Shop, shell: Shell) ->
     a_shop.repository.git("apply", "--check", str(shell.folder / "fix.diff"))
 
 
+def test_a_module_at_an_import_path_that_hides_the_standard_librarys_is_refused(a_shop: Shop, shell: Shell) -> None:
+    """Nothing runs; what the base itself has there may be patched."""
+    hides = 'import pathlib\npathlib.Path("shop/argparse.py").write_text("x = 1\\n")\n'
+    said = shell.run(*words(a_shop, shell.folder, hides, "--import-path", "shop", "--max-attempts", "1"), code=1)
+    assert "shop/argparse.py" in said.err
+
+
 def test_an_exhausted_loop_prints_its_record_and_no_patch(a_shop: Shop, shell: Shell) -> None:
     """Exit code 1; with --json one document that says all of it."""
     call = words(a_shop, shell.folder, AGENT, "--max-attempts", "1")
