@@ -254,10 +254,9 @@ def _failing(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
     did = f"It failed {_of(head)}"
     if base.is_mixed:
         return _failing_on_flaky_base(test, policy, can_rerun=can_rerun)
-    if base.failed and test.same_signature:
-        known = test.standing is Status.BROKEN or base.failed > 1 or head.failed >= full or not can_rerun
-        if known:
-            return Found(Finding.PRE_EXISTING, Effect.IGNORED, f"{did}, and on the base it fails just the same.")
+    alike = _failing_alike(test, did, is_settled=head.failed >= full, can_rerun=can_rerun)
+    if alike is not None:
+        return alike
     if head.failed < full and can_rerun:
         return Found(
             Finding.UNSETTLED,
@@ -272,6 +271,22 @@ def _failing(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
         return Found(Finding.UNSETTLED, Effect.UNDECIDED, f"{did}; the base has not been run.", base=1)
     missing = _no_more(head) if head.total == 1 else "no run of the base could be had"
     return _not_rerun(did, "the base has not been run", missing)
+
+
+def _failing_alike(test: TestFacts, did: str, *, is_settled: bool, can_rerun: bool) -> Found | None:
+    """Return the finding where the base only fails, and in the same way; None where it does not, or where it may wait.
+
+    `is_settled` says whether the test is known to fail always on the head.
+    """
+    if not test.base.failed or not test.same_signature:
+        return None
+    convicts = test.base.failed > 1 or (is_settled and not test.passes_on_trunk)
+    if test.standing is Status.BROKEN or convicts or not can_rerun:
+        return Found(Finding.PRE_EXISTING, Effect.IGNORED, f"{did}, and on the base it fails just the same.")
+    if is_settled:
+        said = f"{did}; on the base it failed once, though trunk passes it: a second run of the base will tell."
+        return Found(Finding.UNSETTLED, Effect.UNDECIDED, said, base=1)
+    return None
 
 
 def _not_rerun(did: str, on_base: str, missing: str) -> Found:

@@ -84,6 +84,15 @@ def test_one_failure_each_is_not_yet_taken_for_the_same_unless_trunk_knows_it_as
     assert found(**once, standing=Status.BROKEN).finding is Finding.PRE_EXISTING  # type: ignore[arg-type]  # the same
 
 
+def test_one_failure_does_not_convict_a_base_whose_trunk_passes_the_test() -> None:
+    """It is run once more; a pass then says that it flaked, a second failure that the base really fails."""
+    facts = {"head": Tries(3), "on_base": True, "same_signature": True, "passes_on_trunk": True}
+    once = found(base=Tries(1), **facts)  # type: ignore[arg-type]  # few words
+    assert (once.effect, once.head, once.base) == (Effect.UNDECIDED, 0, 1)
+    assert found(base=Tries(2), **facts).finding is Finding.PRE_EXISTING  # type: ignore[arg-type]  # the same
+    assert found(base=Tries(1, 1, 1), **facts).finding is not Finding.PRE_EXISTING  # type: ignore[arg-type]  # the same
+
+
 def test_what_flakes_on_both_is_excused() -> None:
     """The change did not bring it."""
     result = found(head=Tries(1, 1, 1), base=Tries(1, 1, 1), on_base=True)
