@@ -120,9 +120,9 @@ def _solved(options: dict[str, Any]) -> "tuple[End, CommandRunner]":
     target = target_of(options["url"], options["project"], options["token"])
     os.environ.pop("QUARANTINE_TOKEN", None)  # nothing that is started from here on can inherit it
     close_to_others()
-    protected, ticket, agent = _protected(options), _ticket(options), _agent(options)
-    runner = CommandRunner(options["test_command"], target, _settings(options), protected, told=_tell)
     repository = checkout(options["repository"].resolve())
+    protected, ticket, agent = _protected(options, repository), _ticket(options), _agent(options)
+    runner = CommandRunner(options["test_command"], target, _settings(options), protected, told=_tell)
     with Workspace.open(repository, options["base"], folder=options["work"]) as workspace:
         for folder in workspace.recovered:
             _tell(f"{folder} was left by a loop that died; it has been removed.")
@@ -153,20 +153,19 @@ def _agent(options: dict[str, Any]) -> "CommandAgent":
     )
 
 
-def _protected(options: dict[str, Any]) -> "Protected":
+def _protected(options: dict[str, Any], repository: Path) -> "Protected":
     from quarantine.loop import Protected
 
     roots = options["import_paths"] or ()
     protected = Protected().extended(protect=options["protect"], allow=options["allow"], roots=roots)
-    return protected.extended(own=_own_modules(options, protected.roots))
+    return protected.extended(own=_own_modules(repository, options["base"], protected.roots))
 
 
-def _own_modules(options: dict[str, Any], roots: Iterable[str]) -> set[str]:
+def _own_modules(repository: Path, base: str, roots: Iterable[str]) -> set[str]:
     """Return the modules that the base has at its import roots: what is the project's own may be patched."""
     from quarantine.client.git import git
-    from quarantine.client.worktrees import checkout
 
-    listed = git(checkout(options["repository"].resolve()), "ls-tree", "-r", "-z", "--name-only", options["base"])
+    listed = git(repository, "ls-tree", "-r", "-z", "--name-only", base)
     paths = [os.fsdecode(path).split("/") for path in listed.split(b"\0")]
     places = [[part for part in root.split("/") if part not in ("", ".")] for root in roots]
     below = (path[len(place) :] for path in paths for place in places if path[: len(place)] == place)

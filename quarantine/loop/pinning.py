@@ -62,7 +62,7 @@ class Pinned(NamedTuple):
             found.append("the interpreter")
         if self.environment.distributions != now.environment.distributions:
             changed = sorted(set(self.environment.distributions) ^ set(now.environment.distributions))
-            found.append(f"what is installed ({_few(changed)})")
+            found.append(f"what is installed ({few(changed)})")
         if self.startup != now.startup:
             found.append("a file that every interpreter loads when it starts (.pth or customisation)")
         if self.lock != now.lock:
@@ -72,7 +72,7 @@ class Pinned(NamedTuple):
             for name in self.variables.keys() | now.variables.keys()
             if self.variables.get(name) != now.variables.get(name)
         )
-        return [*found, f"the variables {_few(names)}"] if names else found
+        return [*found, f"the variables {few(names)}"] if names else found
 
     def to_json(self) -> dict[str, Any]:
         """Return what is recorded of it."""
@@ -143,5 +143,6 @@ def _digest(parts: Iterable[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _few(names: Sequence[str], most: int = 5) -> str:
+def few(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of the names, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

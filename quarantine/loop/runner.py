@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from quarantine.client.errors import ClientConfigurationError, ClientError
 from quarantine.client.parts import Part
@@ -20,6 +20,7 @@ from quarantine.client.verdicts import Verdict
 from quarantine.loop.admission import require_agent, strange_variant
 from quarantine.loop.base_results import FAILED, PASSED, BaseResults
 from quarantine.loop.canary import Canary
+from quarantine.loop.case import Case
 from quarantine.loop.command import Command
 from quarantine.loop.daemon import ask, post, tell
 from quarantine.loop.ends import Accepted, End
@@ -27,7 +28,7 @@ from quarantine.loop.errors import BadPatch
 from quarantine.loop.execution import Ran
 from quarantine.loop.judged import UNKNOWN, Judged, Prepared, Spent
 from quarantine.loop.patch import SEND, Patch
-from quarantine.loop.pinning import Pinned, lock_files
+from quarantine.loop.pinning import Pinned, few, lock_files
 from quarantine.loop.protected import Protected
 from quarantine.loop.setup import Ready, Settings, pinned
 from quarantine.loop.subset import EVERYTHING, Impact, Subset, changed_parts, choose
@@ -40,31 +41,7 @@ __all__ = ["CommandRunner"]
 MOST_RERUNS = 40
 """The daemon bounds what it asks for; this bounds a daemon that does not."""
 FULL_OWED = "Only the impacted tests ran: a run of every test is still owed."
-EXHAUSTIVE_OWED = "An exhaustive run on the merge result is still owed."
 _SHOWN = 3
-
-
-class Case(NamedTuple):
-    """A tree, and what is run on it.
-
-    Attributes:
-        patch: None for the base itself.
-        number: of the attempt.
-        changed: the parts in which the tree differs from the base.
-    """
-
-    workspace: Workspace
-    ticket: Ticket
-    patch: Patch | None
-    number: int
-    changed: Sequence[Part]
-    subset: Subset
-    spent: Spent = UNKNOWN
-
-    @property
-    def on_base(self) -> "Case":
-        """The same tests on the base."""
-        return self._replace(patch=None, changed=())
 
 
 @dataclass(slots=True)
@@ -297,10 +274,12 @@ class CommandRunner:
         """Yield what the runs of the patch did that the base's did not, and that no test has to do."""
         rewritten = set().union(*(ran.rewritten for ran in runs)) - base.rewritten
         if rewritten:
-            yield f"While the tests ran, files under test were rewritten, though not on the base: {_few(rewritten)}."
+            shown = few(sorted(rewritten), _SHOWN)
+            yield f"While the tests ran, files under test were rewritten, though not on the base: {shown}."
         planted = {path for ran in runs for path in ran.planted - base.planted if self.protected.matches(path)}
         if planted:
-            yield f"While the tests ran, protected files were made, though not on the base: {_few(planted)}."
+            shown = few(sorted(planted), _SHOWN)
+            yield f"While the tests ran, protected files were made, though not on the base: {shown}."
         if any(ran.finished.left_behind for ran in runs) and not base.finished.left_behind:
             yield "The run left processes behind that outlived it, though not on the base."
 
@@ -336,15 +315,10 @@ def _owed(verdict: Verdict, case: Case) -> Iterator[str]:
         yield FULL_OWED
     locks = lock_files(case.patch.paths) if case.patch else []
     if locks:
-        yield f"The patch changes {_few(locks)}, but the tests ran in the environment as it was."
+        yield f"The patch changes {few(sorted(locks), _SHOWN)}, but the tests ran in the environment as it was."
 
 
 def _counted(subset: Subset) -> str:
     if subset.tests is None:
         return "every test"
     return f"{len(subset.tests):,} test{'s' * (len(subset.tests) != 1)}"
-
-
-def _few(names: Sequence[str] | set[str]) -> str:
-    found = sorted(names)
-    return ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")

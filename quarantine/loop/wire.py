@@ -2,16 +2,14 @@
 
 import socket
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quarantine.client.parts import HASH_ALG
 from quarantine.client.tree import Tree
 from quarantine.loop.canary import Canary
+from quarantine.loop.case import Case
 from quarantine.loop.execution import Ran
-
-if TYPE_CHECKING:
-    from quarantine.loop.runner import Case
-    from quarantine.loop.setup import Ready, Settings
+from quarantine.loop.setup import Ready, Settings
 
 __all__ = ["build_part", "question_of", "rerun_note", "variant_of"]
 
@@ -19,7 +17,7 @@ _NAMED_DIGITS = 12
 
 
 def build_part(
-    ready: "Ready", settings: "Settings", case: "Case", tree: Tree, ran: Ran, *, rerun_of: str | None = None
+    ready: Ready, settings: Settings, case: Case, tree: Tree, ran: Ran, *, rerun_of: str | None = None
 ) -> dict[str, Any]:
     """Return the build part of a run; see docs/build-part.md.
 
@@ -55,7 +53,7 @@ def build_part(
     }
 
 
-def variant_of(ready: "Ready", settings: "Settings") -> dict[str, str]:
+def variant_of(ready: Ready, settings: Settings) -> dict[str, str]:
     """Return the keys of the variant that the tests run in, without the job."""
     environment = ready.pinned.environment
     python = ".".join(environment.version.split(".")[:2])
@@ -71,7 +69,7 @@ def rerun_note(ran: Ran, canary: Canary) -> dict[str, Any]:
     }
 
 
-def question_of(settings: "Settings", case: "Case", ran: Ran, canary: Canary) -> dict[str, Any]:
+def question_of(settings: Settings, case: Case, ran: Ran, canary: Canary) -> dict[str, Any]:
     """Return what is asked about a run of a patch; see docs/http.md."""
     asked = {
         "schema": 1,

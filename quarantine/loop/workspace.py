@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from quarantine.client.errors import TreeError
-from quarantine.client.git import git
+from quarantine.client.git import git, top_level
 from quarantine.client.tree import Tree, read_tree
 from quarantine.client.worktrees import alone
 from quarantine.loop import claims
@@ -267,11 +267,8 @@ def _trash(folder: Path) -> Path:
 def _places(repository: Path) -> tuple[Path | None, Path]:
     """Return where a repository is checked out, None when it is bare, and its git folder."""
     common = git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir")
-    try:
-        root = Path(os.fsdecode(git(repository, "rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
-    except TreeError:
-        root = None
-    return root, Path(os.fsdecode(common.removesuffix(b"\n"))).resolve()
+    root = top_level(repository)
+    return root and root.resolve(), Path(os.fsdecode(common.removesuffix(b"\n"))).resolve()
 
 
 def _base(repository: Path, revision: str) -> _Base:

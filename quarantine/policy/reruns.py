@@ -10,11 +10,10 @@ from datetime import datetime, timedelta
 
 from quarantine.domain.outcome import Lane
 from quarantine.policy.criteria import Policy
-from quarantine.policy.wording import listed, plural
+from quarantine.policy.wording import named
 
 __all__ = ["Waiting", "WantedRerun", "wanted_reruns"]
 
-_NAMED_TESTS = 3
 _LANE_ORDER = {Lane.TRUNK: 0, Lane.REVIEW: 1, Lane.AGENT: 2}
 
 
@@ -123,8 +122,6 @@ def _wanted(group: list[tuple[Waiting, datetime]], policy: Policy) -> WantedReru
 
 def _why(group: list[Waiting], policy: Policy) -> str:
     best, names = group[0], list(dict.fromkeys(one.test for one in group))
-    more = len(names) - _NAMED_TESTS
-    named = listed([*names[:_NAMED_TESTS], plural(more, "other")] if more > 0 else names)
     verb = "waits" if len(names) == 1 else "wait"
     if best.proves_broken:
         purpose = (
@@ -136,4 +133,4 @@ def _why(group: list[Waiting], policy: Policy) -> str:
         purpose = "a pass would confirm its failure, which would not count beside the onsets there are so far"
     else:
         purpose = f"a pass would make its failure an onset (rerun {best.reruns + 1} of {len(policy.rerun_hours)})"
-    return f"{named} {verb} for this tree: {purpose}."
+    return f"{named(names)} {verb} for this tree: {purpose}."

@@ -12,13 +12,13 @@ would settle more; it is final when none are wanted or the budget is spent.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quarantine.domain.verdict import Effect, Finding, Verdict
 from quarantine.policy.criteria import Policy
 from quarantine.policy.findings import Found, TestFacts, Tries, find
 from quarantine.policy.run_causes import Cause, RunFacts, RunFault, causes_of_run
-from quarantine.policy.wording import listed, lowered, plural
+from quarantine.policy.wording import lowered, named, plural
 
 __all__ = ["CAUSES", "Cause", "JudgedTest", "Judgement", "RunFacts", "RunFault", "TestFacts", "Tries", "judge"]
 
@@ -31,7 +31,6 @@ CAUSES = (
 """Every code that a cause can have: those of the run, then the findings of its tests."""
 
 _STRENGTH = list(Effect)
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +129,7 @@ def _with_environment(run: RunFacts, judged: Sequence[JudgedTest]) -> list[Judge
         return list(judged)
     doubtful = {Finding.UNSETTLED, Finding.MISSING}
     return [
-        JudgedTest(
-            one.test, Found(one.found.finding, Effect.UNDECIDED, one.found.sentence, one.found.head, one.found.base)
-        )
+        JudgedTest(one.test, replace(one.found, effect=Effect.UNDECIDED))
         if one.found.finding in doubtful and one.found.effect is Effect.REJECTS and not one.test.base.total
         else one
         for one in judged
@@ -152,7 +149,7 @@ def _cause_of(finding: Finding, effect: Effect, group: Sequence[JudgedTest]) -> 
     if len(names) == 1:
         said = f"{names[0]}: {lowered(group[0].found.sentence)}"
     else:
-        said = f"{plural(len(names), 'test')} {_TOLD[finding]}: {_listed(names)}."
+        said = f"{plural(len(names), 'test')} {_TOLD[finding]}: {named(names)}."
     code = "sick-environment" if finding is Finding.STORM else finding.value
     return Cause(code, effect, said, tuple(names))
 
@@ -203,23 +200,17 @@ def _wanted(
 
 
 def _sentence(verdict: Verdict, causes: Sequence[Cause], run: RunFacts) -> str:
-    deciding = [cause for cause in causes if cause.effect in _DECIDES[verdict]]
     excused = sum(len(cause.tests) for cause in causes if cause.effect in (Effect.EXCUSED, Effect.IGNORED))
     if verdict is Verdict.ACCEPT:
         but = f"; {plural(excused, 'other failure')} {'does' if excused == 1 else 'do'} not count" if excused else ""
         return f"Accepted: {plural(run.gating_ran, 'gating test')} ran and nothing speaks against the change{but}."
+    deciding = [cause for cause in causes if cause.effect in _DECIDES[verdict]]
     more = len(deciding) - 1
     also = f" And {plural(more, 'more cause')}." if more > 0 else ""
     return f"{'Rejected' if verdict is Verdict.REJECT else 'Inconclusive'}: {deciding[0].sentence}{also}"
 
 
 _DECIDES = {
-    Verdict.ACCEPT: frozenset(Effect),
     Verdict.REJECT: frozenset({Effect.SUSPECT, Effect.REJECTS}),
     Verdict.INCONCLUSIVE: frozenset({Effect.UNDECIDED}),
 }
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return listed([*names[:_NAMED], plural(more, "other")] if more > 0 else list(names))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["listed", "lowered", "percent", "plural"]
+__all__ = ["listed", "lowered", "named", "percent", "plural"]
 
 
 def plural(count: int, noun: str) -> str:
@@ -18,6 +18,12 @@ def percent(share: float) -> str:
 def listed(parts: Sequence[str]) -> str:
     """Return the parts as prose: `a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def named(names: Sequence[str], most: int = 3) -> str:
+    """Return the first of the names as prose, and how many others there are: `a, b, c and 4 others`."""
+    more = len(names) - most
+    return listed([*names[:most], plural(more, "other")] if more > 0 else names)
 
 
 def lowered(sentence: str) -> str:

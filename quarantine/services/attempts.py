@@ -190,7 +190,7 @@ def _worked(rows: Sequence[Row], end: Row | None, ended: Sequence[Row]) -> Worke
         loops[-1].append(row)
     loops += [[] for _ in closings[1:]]  # loops that came to no verdict at all
     is_over = bool(closings) or not rows
-    return Worked(tuple(Loop(tuple(loop), tuple(_attempts(loop))) for loop in loops), end if is_over else None)
+    return Worked(tuple(Loop(tuple(loop), tuple(attempts_of(loop))) for loop in loops), end if is_over else None)
 
 
 def _closings(rows: Sequence[Row], ended: Sequence[Row]) -> list[int]:
@@ -215,7 +215,7 @@ def _number(loop: Sequence[Row]) -> int:
     return next((row["attempt"] for row in reversed(loop) if row["attempt"] is not None), 1)
 
 
-def _attempts(rows: Sequence[Row]) -> list[Attempt]:
+def attempts_of(rows: Sequence[Row]) -> list[Attempt]:
     """Return a ticket's attempts in order; a verdict without a number belongs to the attempt before it."""
     found: dict[int, list[Row]] = {}
     number = 1

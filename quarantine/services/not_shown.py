@@ -8,7 +8,7 @@ import numpy as np
 
 from quarantine.domain.build import ChangedPart
 from quarantine.domain.outcome import Lane
-from quarantine.policy.wording import listed, plural
+from quarantine.policy.wording import listed, named, plural
 from quarantine.reach.columns import BLOB, BODY, MODULE
 from quarantine.reach.globs import ReachedBy
 from quarantine.services.facts import Case, View
@@ -149,18 +149,16 @@ def _unreached(
 
 
 def _told(unreached: dict[str, list[str]], blind: Sequence[str]) -> Iterable[str]:
-    named = [path for path in unreached if path not in blind]
-    for path in named[:_NAMED]:
+    known = [path for path in unreached if path not in blind]
+    for path in known[:_NAMED]:
         parts = listed([_SAID.get(part, part) for part in unreached[path]])
         what = f"{path}, which changed" if parts == _SAID[BLOB] else f"the changed {parts} of {path}"
         yield f"No passing gating test reached {what}."
-    if len(named) > _NAMED:
-        yield f"The same goes for {plural(len(named) - _NAMED, 'other changed file')}."
+    if len(known) > _NAMED:
+        yield f"The same goes for {plural(len(known) - _NAMED, 'other changed file')}."
     if blind:
-        more = len(blind) - _NAMED
-        shown = listed([*blind[:_NAMED], plural(more, "other")] if more > 0 else list(blind))
         them = "it" if len(blind) == 1 else "them"
-        yield f"No reach map has ever seen {shown}, so nobody knows which tests depend on {them}."
+        yield f"No reach map has ever seen {named(blind, _NAMED)}, so nobody knows which tests depend on {them}."
 
 
 def _ambiguous(case: Case, views: Sequence[View]) -> Iterable[str]:

@@ -96,10 +96,9 @@ def tickets(app: App, slug: str, *, ticket: str | None = None) -> dict[str, Any]
 
 
 def _by_attempt(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[dict[str, Any]]]:
-    """Return a ticket's verdicts by attempt; one without a number belongs to the attempt before it."""
-    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    number = 1
-    for row in rows:
-        number = row["attempt"] or number
-        found[number].append({name: row[name] for name in ("number", "outcome", "final", "suspect")})
-    return dict(sorted(found.items()))
+    """Return what is shown of a ticket's verdicts by attempt."""
+    shown = ("number", "outcome", "final", "suspect")
+    return {
+        attempt.number: [{name: row[name] for name in shown} for row in attempt.verdicts]
+        for attempt in attempts.attempts_of(rows)
+    }

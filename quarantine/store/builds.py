@@ -1,10 +1,10 @@
 """Builds, their failures and run events, and the documents they came from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, exists, func, select, update
+from sqlalchemy import Connection, RowMapping, Select, and_, delete, exists, func, select, update
 
 from quarantine.domain.build import Build
 from quarantine.domain.outcome import Lane
@@ -182,20 +182,22 @@ def failure_details(
 
     Of a detail longer than `characters` its head and tail are kept.
     """
-    seqs = set(among)
     found: dict[int, dict[str, Any]] = {}
+    query = select(FAILURE).where(FAILURE.c.build_seq.in_(set(among)))
+    for row in _failures_of_tests(connection, query, project_id, variant_hash, tests):
+        if row["test"] not in found:
+            found[row["test"]] = dict(row) | {"detail": _head_and_tail(row["detail"], characters)}
+    return found
+
+
+def _failures_of_tests(
+    connection: Connection, query: Select[Any], project_id: int, variant_hash: str, tests: Sequence[int]
+) -> Iterator[RowMapping]:
+    """Yield what a query on failures finds of these tests in one variant, each test's in order of arrival."""
     c = FAILURE.c
     for start in range(0, len(tests), 500):
-        which = (
-            c.project_id == project_id,
-            c.variant_hash == variant_hash,
-            c.test.in_(tests[start : start + 500]),
-            c.build_seq.in_(seqs),
-        )
-        for row in connection.execute(select(FAILURE).where(*which).order_by(c.build_seq)).mappings():
-            if row["test"] not in found:
-                found[row["test"]] = dict(row) | {"detail": _head_and_tail(row["detail"], characters)}
-    return found
+        which = (c.project_id == project_id, c.variant_hash == variant_hash, c.test.in_(tests[start : start + 500]))
+        yield from connection.execute(query.where(*which).order_by(c.build_seq)).mappings()
 
 
 def _head_and_tail(text: str, characters: int) -> str:
@@ -209,16 +211,9 @@ def trunk_failures(
     """Return when each of these tests failed a counted trial on trunk."""
     found: dict[int, list[datetime]] = {}
     c = FAILURE.c
-    for start in range(0, len(tests), 500):
-        which = (
-            c.project_id == project_id,
-            c.variant_hash == variant_hash,
-            c.test.in_(tests[start : start + 500]),
-            c.is_trunk.is_(True),
-            c.trial.is_not(None),
-        )
-        for test, at in connection.execute(select(c.test, c.received_at).where(*which)):
-            found.setdefault(test, []).append(at)
+    query = select(c.test, c.received_at).where(c.is_trunk.is_(True), c.trial.is_not(None))
+    for row in _failures_of_tests(connection, query, project_id, variant_hash, tests):
+        found.setdefault(row["test"], []).append(row["received_at"])
     return found
 
 

@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from quarantine.errors import BadInput
 from quarantine.services import decisions, listing, reruns
-from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.explain import explain
 from quarantine.services.ingest import ingest
@@ -21,7 +20,7 @@ from quarantine.web.auth import Gatekeeper
 from quarantine.web.problems import TooLarge
 from quarantine.web.receipts import receipt_json
 from quarantine.web.snapshots import Snapshots
-from quarantine.web.uploads import multipart, upload_of
+from quarantine.web.uploads import bounded_body, multipart, upload_of
 
 MAX_JSON_BYTES = 64 * 1024
 
@@ -56,15 +55,10 @@ class Api:
         """Return a handler for a verb that only reads."""
 
         async def handler(request: Request) -> Response:
-            slug, bearer = await self._bearer(request)
-            bearer.require(Scope.READ)
+            slug = await self.gatekeeper.reader(request)
             return JSONResponse(await run_in_threadpool(answer, slug, request))
 
         return handler
-
-    async def _bearer(self, request: Request) -> tuple[str, Bearer]:
-        slug = request.path_params["project"]
-        return slug, await self.gatekeeper.bearer(request, slug)
 
     async def health(self, _request: Request) -> Response:
         """Say that the process answers; the database is asked too."""
@@ -73,12 +67,12 @@ class Api:
 
     async def whoami(self, request: Request) -> Response:
         """Say what the caller may do, so that it can be refused before it has begun."""
-        _slug, bearer = await self._bearer(request)
+        _slug, bearer = await self.gatekeeper.caller(request)
         return JSONResponse(bearer.to_json())
 
     async def post_reports(self, request: Request) -> Response:
         """Take reports in; 202 only after they are durably stored."""
-        slug, bearer = await self._bearer(request)
+        slug, bearer = await self.gatekeeper.caller(request)
         bearer.reporting_lane()
         async with multipart(request) as form:
             upload = await upload_of(form)
@@ -88,8 +82,7 @@ class Api:
 
     async def get_gating(self, request: Request) -> Response:
         """Return the whole gating set, or 304 when the client has this snapshot already."""
-        slug, bearer = await self._bearer(request)
-        bearer.require(Scope.READ)
+        slug = await self.gatekeeper.reader(request)
         snapshot = await self.snapshots.current(slug)
         headers = {"ETag": f'"{snapshot.id}"', "Cache-Control": "no-cache"}
         asked = request.headers.get("if-none-match", "")
@@ -99,8 +92,7 @@ class Api:
 
     async def is_gating(self, request: Request) -> Response:
         """Say whether one test gates."""
-        slug, bearer = await self._bearer(request)
-        bearer.require(Scope.READ)
+        slug = await self.gatekeeper.reader(request)
         snapshot = self.snapshots.held(slug) or await self.snapshots.current(slug)
         variant = request.query_params.get("variant") if request.scope["query_string"] else None
         gates = snapshot.is_gating(request.path_params["test"], variant)
@@ -112,7 +104,7 @@ class Api:
 
     async def release(self, request: Request) -> Response:
         """Let a person release a test, with a reason."""
-        slug, bearer = await self._bearer(request)
+        slug, bearer = await self.gatekeeper.caller(request)
         bearer.require(Scope.ADMIN)
         body = await _json(request, "reason")
         released = await run_in_threadpool(
@@ -123,7 +115,7 @@ class Api:
 
     async def set_mode(self, request: Request) -> Response:
         """Switch between observing and enforcing."""
-        slug, bearer = await self._bearer(request)
+        slug, bearer = await self.gatekeeper.caller(request)
         bearer.require(Scope.ADMIN)
         body = await _json(request, "mode")
         answer = await run_in_threadpool(decisions.set_mode, self.app, slug, body["mode"], bearer=bearer)
@@ -133,11 +125,8 @@ class Api:
 
 async def _json(request: Request, key: str) -> dict[str, str]:
     """Return a JSON object that has `key` as a text; raises TooLarge and BadInput."""
-    raw = bytearray()
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > MAX_JSON_BYTES:
-            raise TooLarge(f"The request's body is larger than {MAX_JSON_BYTES // 1024} KiB.", mend="Say it shorter.")
+    too_large = TooLarge(f"The request's body is larger than {MAX_JSON_BYTES // 1024} KiB.", mend="Say it shorter.")
+    raw = await bounded_body(request, MAX_JSON_BYTES, too_large)
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):

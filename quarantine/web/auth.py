@@ -15,7 +15,7 @@ from quarantine.services.access import Bearer, of_grant, of_loopback
 from quarantine.services.app import App
 from quarantine.store import projects, tokens
 from quarantine.store.engine import reading
-from quarantine.store.tokens import digest
+from quarantine.store.tokens import Scope, digest
 from quarantine.web.problems import TokenNeeded
 
 REMEMBERED_S = 5.0
@@ -42,6 +42,17 @@ class Gatekeeper:
     open_lane: Lane | None = None
     _known: dict[bytes, tuple[float, _Holder]] = field(default_factory=dict)
     _open_until: float = -math.inf
+
+    async def caller(self, request: Request) -> tuple[str, Bearer]:
+        """Return the project that a request is about and who asks; raises as `bearer`."""
+        slug: str = request.path_params["project"]
+        return slug, await self.bearer(request, slug)
+
+    async def reader(self, request: Request) -> str:
+        """Return the project that a request is about; raises as `bearer`, and when the caller may not read it."""
+        slug: str = request.path_params["project"]
+        (await self.bearer(request, slug)).require(Scope.READ)
+        return slug
 
     async def bearer(self, request: Request, slug: str) -> Bearer:
         """Return who asks about project `slug`.

@@ -13,9 +13,9 @@ from quarantine.errors import BadInput
 from quarantine.reach.columns import PARTS
 from quarantine.services.app import App
 from quarantine.services.impacted import Impacted, impacted_by
-from quarantine.store.tokens import Scope
 from quarantine.web.auth import Gatekeeper
 from quarantine.web.problems import TooLarge
+from quarantine.web.uploads import bounded_body
 
 MAX_BYTES = 16 * 1024 * 1024
 _FIELDS = {"changed", "base_commit"}
@@ -36,10 +36,10 @@ class ImpactedApi:
 
     async def post_impacted(self, request: Request) -> Response:
         """Say which tests a change can touch."""
-        slug = request.path_params["project"]
-        bearer = await self.gatekeeper.bearer(request, slug)
-        bearer.require(Scope.READ)
-        changed, base_commit = _question(await _content(request))
+        slug = await self.gatekeeper.reader(request)
+        said = f"The request's body is larger than {MAX_BYTES // 1024**2} MiB."
+        content = await bounded_body(request, MAX_BYTES, TooLarge(said, mend="Is the base the right commit?"))
+        changed, base_commit = _question(content)
         told = await run_in_threadpool(impacted_by, self.app, slug, changed, base_commit=base_commit)
         return JSONResponse(impacted_json(told))
 
@@ -55,17 +55,6 @@ def impacted_json(told: Impacted) -> dict[str, Any]:
         "everything": told.everything,
         "why": told.why,
     }
-
-
-async def _content(request: Request) -> bytes:
-    raw = bytearray()
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > MAX_BYTES:
-            raise TooLarge(
-                f"The request's body is larger than {MAX_BYTES // 1024**2} MiB.", mend="Is the base the right commit?"
-            )
-    return bytes(raw)
 
 
 def _question(content: bytes) -> tuple[list[ChangedPart], str | None]:

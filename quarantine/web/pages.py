@@ -12,7 +12,6 @@ from quarantine.services import listing, verdict_listing
 from quarantine.services.app import App
 from quarantine.services.explain import explain
 from quarantine.store.migrations import resource
-from quarantine.store.tokens import Scope
 from quarantine.web.auth import COOKIE, Gatekeeper
 from quarantine.web.rendering import Renderer
 from quarantine.web.sign_in import SignIn
@@ -51,35 +50,30 @@ class Pages:
 
     async def project(self, request: Request) -> Response:
         """Show one project: the gate, what does not simply gate, and what came in."""
-        slug = await self._readable(request)
+        slug = await self.gatekeeper.reader(request)
         summary = await run_in_threadpool(listing.summary, self.app, slug)
         verdicts = await run_in_threadpool(verdict_listing.latest, self.app, slug)
         return self._page(request, "project.html", **project_view(summary), verdicts=latest_view(verdicts))
 
     async def test(self, request: Request) -> Response:
         """Show one test: where it stands in each variant and the evidence."""
-        slug = await self._readable(request)
+        slug = await self.gatekeeper.reader(request)
         found = await run_in_threadpool(explain, self.app, slug, request.path_params["test"])
         return self._page(request, "test.html", **test_view(found, self.app.clock().isoformat()))
 
     async def verdict(self, request: Request) -> Response:
         """Show one verdict: what it is about, why it is so, each test with its tries, and what it does not show."""
-        slug = await self._readable(request)
+        slug = await self.gatekeeper.reader(request)
         told = await run_in_threadpool(verdict_listing.evidence, self.app, slug, request.path_params["id"])
         return self._page(request, "verdict.html", **verdict_view(told))
 
     async def attempts(self, request: Request) -> Response:
         """Show what the attempts at tickets came to, or those at the one ticket that is named."""
-        slug = await self._readable(request)
+        slug = await self.gatekeeper.reader(request)
         ticket = request.query_params.get("ticket")
         told = await run_in_threadpool(verdict_listing.tickets, self.app, slug, ticket=ticket)
         now = self.app.clock().isoformat()
         return self._page(request, "attempts.html", **attempts_view(told, ticket=ticket), now=now)
-
-    async def _readable(self, request: Request) -> str:
-        slug: str = request.path_params["project"]
-        (await self.gatekeeper.bearer(request, slug)).require(Scope.READ)
-        return slug
 
     def _page(self, request: Request, template: str, **values: Any) -> Response:
         return self.renderer.page(request, template, signed_in=COOKIE in request.cookies, **values)

@@ -12,6 +12,7 @@ from quarantine.services import reaching
 from quarantine.services.app import App
 from quarantine.web.auth import Gatekeeper
 from quarantine.web.problems import TooLarge
+from quarantine.web.uploads import bounded_body
 
 MAX_SENT_BYTES = 64 * 1024 * 1024
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024
@@ -35,8 +36,7 @@ class ReachApi:
 
     async def post_reach(self, request: Request) -> Response:
         """Take a reach map in."""
-        slug = request.path_params["project"]
-        bearer = await self.gatekeeper.bearer(request, slug)
+        slug, bearer = await self.gatekeeper.caller(request)
         reaching.require_trunk(bearer)
         tree = request.query_params.get("tree")
         if tree is not None and (len(tree) != _TREE_DIGITS or set(tree) - set("0123456789abcdef")):
@@ -47,8 +47,7 @@ class ReachApi:
 
     async def put_manifest(self, request: Request) -> Response:
         """Take the part hashes of a trunk commit in."""
-        slug = request.path_params["project"]
-        bearer = await self.gatekeeper.bearer(request, slug)
+        slug, bearer = await self.gatekeeper.caller(request)
         reaching.require_trunk(bearer)
         content = await _content(request)
         name = request.path_params["manifest"]
@@ -58,18 +57,15 @@ class ReachApi:
 
 async def _content(request: Request) -> bytes:
     """Return the request's body, unpacked; raises TooLarge beyond the bounds and BadInput for broken gzip."""
-    sent = bytearray()
-    async for chunk in request.stream():
-        sent += chunk
-        if len(sent) > MAX_SENT_BYTES:
-            raise TooLarge(f"The body is larger than {MAX_SENT_BYTES // 1024**2} MiB.", mend="Send it as gzip.")
+    said = f"The body is larger than {MAX_SENT_BYTES // 1024**2} MiB."
+    sent = await bounded_body(request, MAX_SENT_BYTES, TooLarge(said, mend="Send it as gzip."))
     if request.headers.get("content-encoding", "identity") == "identity":
-        return bytes(sent)
+        return sent
     if request.headers["content-encoding"] != "gzip":
         raise BadInput("Only gzip is understood as a content encoding.", mend="Send it plain or as gzip.")
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        content = unpacker.decompress(bytes(sent), MAX_UNPACKED_BYTES)
+        content = unpacker.decompress(sent, MAX_UNPACKED_BYTES)
     except zlib.error as error:
         raise BadInput("The body is no gzip.", mend="Send it again.") from error
     if not unpacker.eof and len(content) == MAX_UNPACKED_BYTES:

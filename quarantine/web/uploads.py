@@ -54,6 +54,16 @@ async def multipart(request: Request) -> AsyncIterator[FormData]:
         await form.close()
 
 
+async def bounded_body(request: Request, most_bytes: int, too_large: TooLarge) -> bytes:
+    """Return the request's body; raises `too_large` once more than `most_bytes` have come in."""
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > most_bytes:
+            raise too_large
+    return bytes(raw)
+
+
 def _too_large() -> str:
     return f"The upload is larger than {MAX_UPLOAD_BYTES // 1024**2} MiB."
 

@@ -10,12 +10,11 @@ from starlette.routing import Route
 from quarantine.services import attempts, verdicts
 from quarantine.services.app import App
 from quarantine.services.question import parse_loop_end, parse_question, parse_rerun_note
-from quarantine.store.tokens import Scope
 from quarantine.web.auth import Gatekeeper
 from quarantine.web.problems import TooLarge
 from quarantine.web.receipts import receipt_json
 from quarantine.web.snapshots import Snapshots
-from quarantine.web.uploads import asking_of, multipart
+from quarantine.web.uploads import asking_of, bounded_body, multipart
 
 MAX_END_BYTES = 64 * 1024
 
@@ -41,8 +40,7 @@ class VerdictApi:
 
     async def post_verdict(self, request: Request) -> Response:
         """Take a run in and say what it comes to; 200 only after both are durably stored."""
-        slug = request.path_params["project"]
-        bearer = await self.gatekeeper.bearer(request, slug)
+        slug, bearer = await self.gatekeeper.caller(request)
         bearer.reporting_lane()
         async with multipart(request) as form:
             upload = await asking_of(form)
@@ -54,8 +52,7 @@ class VerdictApi:
 
     async def post_rerun(self, request: Request) -> Response:
         """Take a rerun of either tree in and say what the verdict is now."""
-        slug = request.path_params["project"]
-        bearer = await self.gatekeeper.bearer(request, slug)
+        slug, bearer = await self.gatekeeper.caller(request)
         bearer.reporting_lane()
         async with multipart(request) as form:
             upload = await asking_of(form)
@@ -77,28 +74,20 @@ class VerdictApi:
 
     async def get_verdict(self, request: Request) -> Response:
         """Return a verdict as it stands."""
-        slug = request.path_params["project"]
-        (await self.gatekeeper.bearer(request, slug)).require(Scope.READ)
+        slug = await self.gatekeeper.reader(request)
         return JSONResponse(await run_in_threadpool(verdicts.get, self.app, slug, request.path_params["id"]))
 
     async def get_attempts(self, request: Request) -> Response:
         """Return what the attempts at tickets came to."""
-        slug = request.path_params["project"]
-        (await self.gatekeeper.bearer(request, slug)).require(Scope.READ)
+        slug = await self.gatekeeper.reader(request)
         ticket = request.query_params.get("ticket")
         return JSONResponse(await run_in_threadpool(attempts.summary, self.app, slug, ticket=ticket))
 
     async def post_attempts(self, request: Request) -> Response:
         """Note how the loop on a ticket ended."""
-        slug = request.path_params["project"]
-        bearer = await self.gatekeeper.bearer(request, slug)
+        slug, bearer = await self.gatekeeper.caller(request)
         bearer.reporting_lane()
-        raw = bytearray()
-        async for chunk in request.stream():
-            raw += chunk
-            if len(raw) > MAX_END_BYTES:
-                raise TooLarge(
-                    f"The request's body is larger than {MAX_END_BYTES // 1024} KiB.", mend="Say it shorter."
-                )
-        told = await run_in_threadpool(attempts.note_end, self.app, slug, bearer, parse_loop_end(bytes(raw)))
+        too_large = TooLarge(f"The request's body is larger than {MAX_END_BYTES // 1024} KiB.", mend="Say it shorter.")
+        raw = await bounded_body(request, MAX_END_BYTES, too_large)
+        told = await run_in_threadpool(attempts.note_end, self.app, slug, bearer, parse_loop_end(raw))
         return JSONResponse(told)
