@@ -1,0 +1,1 @@
+"""Who owns a file: CODEOWNERS as GitHub and as GitLab read it."""

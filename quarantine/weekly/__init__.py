@@ -1,0 +1,1 @@
+"""The weekly quarantine-size report in every form it is read in: Markdown, chart, picture, mail."""
