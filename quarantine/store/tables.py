@@ -1,4 +1,6 @@
-"""Every table, and nothing else. The project id leads every key, so that a distributed PostgreSQL can shard by it.
+"""Every table, and nothing else; those about people are in `people_tables`.
+
+The project id leads every key, so that a distributed PostgreSQL can shard by it.
 
 Rows hold what a page, a list or an explanation asks for. What changes for every test in every build lives in two
 kinds of column blob instead: `outcomes` (one per upload and variant, never changed) and `history` (one per variant,
@@ -6,7 +8,7 @@ rewritten with each build). A test's place in a blob is its `ordinal`.
 """
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import (
     JSON,
@@ -15,33 +17,16 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     LargeBinary,
-    MetaData,
-    Table,
     Text,
     UniqueConstraint,
 )
 from sqlalchemy.schema import SchemaItem
 from sqlmodel import Field, SQLModel
 
-metadata: MetaData = SQLModel.metadata
-metadata.naming_convention = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-    "pk": "pk_%(table_name)s",
-}
+from quarantine.store import people_tables
+from quarantine.store.schema import Json, metadata, of_project, one_of, table_of
 
-Json = Any
-
-
-def _of_project() -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(["project_id"], ["project.id"])
-
-
-def _one_of(column: str, *words: str) -> CheckConstraint:
-    listed = ", ".join(f"'{word}'" for word in words)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
+__all__ = ["metadata", "people_tables"]
 
 
 class Project(SQLModel, table=True):
@@ -54,7 +39,7 @@ class Project(SQLModel, table=True):
     """
 
     __tablename__ = "project"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_one_of("mode", "observe", "enforce"),)
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (one_of("mode", "observe", "enforce"),)
 
     id: int | None = Field(default=None, primary_key=True)
     slug: str = Field(max_length=100, unique=True)
@@ -74,8 +59,8 @@ class Token(SQLModel, table=True):
 
     __tablename__ = "token"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
-        _of_project(),
-        _one_of("scope", "report", "read", "admin"),
+        of_project(),
+        one_of("scope", "report", "read", "admin"),
         CheckConstraint("(scope = 'report') = (lane IS NOT NULL)", name="lane_with_report"),
     )
 
@@ -101,7 +86,7 @@ class Test(SQLModel, table=True):
     __tablename__ = "test"
     __test__: ClassVar[bool] = False
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
-        _of_project(),
+        of_project(),
         UniqueConstraint("project_id", "digest"),
         Index(None, "project_id", "unique_id"),
     )
@@ -125,7 +110,7 @@ class Variant(SQLModel, table=True):
     """One way to run the suite: the key-value pairs under a variant hash, the CI job's name among them."""
 
     __tablename__ = "variant"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)
 
     project_id: int = Field(primary_key=True)
     hash: str = Field(primary_key=True, max_length=16)
@@ -138,14 +123,14 @@ class Build(SQLModel, table=True):
 
     __tablename__ = "build"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
-        _of_project(),
+        of_project(),
         UniqueConstraint("project_id", "key"),
         Index(None, "project_id", "tree", "lane"),
         Index(None, "project_id", "lane", "seq"),
         Index(None, "project_id", "commit", "lane"),
         Index(None, "project_id", "received_at"),
-        _one_of("kind", "run", "rerun"),
-        _one_of("lane", "trunk", "review", "agent"),
+        one_of("kind", "run", "rerun"),
+        one_of("lane", "trunk", "review", "agent"),
     )
 
     project_id: int = Field(primary_key=True)
@@ -232,7 +217,7 @@ class ReportBody(SQLModel, table=True):
     """The compressed bytes of a report, apart from its row so that lists stay cheap."""
 
     __tablename__ = "report_body"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)
 
     project_id: int = Field(primary_key=True)
     sha256: str = Field(primary_key=True, max_length=64)
@@ -243,7 +228,7 @@ class RefusedReport(SQLModel, table=True):
     """A document that was refused, with its reason; the bytes stay a week, up to a cap, for debugging."""
 
     __tablename__ = "refused_report"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(), Index(None, "project_id", "received_at"))
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(), Index(None, "project_id", "received_at"))
 
     project_id: int = Field(primary_key=True)
     sha256: str = Field(primary_key=True, max_length=64)
@@ -340,7 +325,7 @@ class HistoryRow(SQLModel, table=True):
     """The running columns of one variant over the tests' ordinals: see `quarantine.policy.history`."""
 
     __tablename__ = "history"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)
 
     project_id: int = Field(primary_key=True)
     variant_hash: str = Field(primary_key=True, max_length=16)
@@ -358,9 +343,9 @@ class StandingRow(SQLModel, table=True):
 
     __tablename__ = "standing"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
-        _of_project(),
+        of_project(),
         Index(None, "project_id", "status"),
-        _one_of("status", "gating", "quarantined", "broken", "held"),
+        one_of("status", "gating", "quarantined", "broken", "held"),
     )
 
     project_id: int = Field(primary_key=True)
@@ -390,7 +375,7 @@ class TransitionRow(SQLModel, table=True):
 
     __tablename__ = "transition"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
-        _of_project(),
+        of_project(),
         Index(None, "project_id", "variant_hash", "test", "number"),
     )
 
@@ -414,7 +399,7 @@ class Incident(SQLModel, table=True):
     """A storm: builds whose failures share one cause outside the tests."""
 
     __tablename__ = "incident"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(), Index(None, "project_id", "last_at"))
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(), Index(None, "project_id", "last_at"))
 
     project_id: int = Field(primary_key=True)
     id: str = Field(primary_key=True, max_length=32)
@@ -430,7 +415,7 @@ class ReachMapRow(SQLModel, table=True):
     """One uploaded reach map; what tests reach is the union over the newest ones. `tree` is what it was recorded on."""
 
     __tablename__ = "reach_map"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)
 
     project_id: int = Field(primary_key=True)
     number: int = Field(primary_key=True)
@@ -445,7 +430,7 @@ class ManifestRow(SQLModel, table=True):
     """The part hashes of one trunk commit, named by their content."""
 
     __tablename__ = "manifest"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)
 
     project_id: int = Field(primary_key=True)
     id: str = Field(primary_key=True, max_length=64)
@@ -470,7 +455,7 @@ class VerdictRow(SQLModel, table=True):
         ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
         Index(None, "project_id", "build_seq"),
         Index(None, "project_id", "ticket"),
-        _one_of("outcome", "accept", "reject", "inconclusive"),
+        one_of("outcome", "accept", "reject", "inconclusive"),
     )
 
     project_id: int = Field(primary_key=True)
@@ -515,7 +500,7 @@ class VerdictRunRow(SQLModel, table=True):
         ForeignKeyConstraint(["project_id", "verdict"], ["verdict.project_id", "verdict.number"]),
         ForeignKeyConstraint(["project_id", "build_seq"], ["build.project_id", "build.seq"]),
         Index(None, "project_id", "build_seq"),
-        _one_of("side", "head", "base"),
+        one_of("side", "head", "base"),
     )
 
     project_id: int = Field(primary_key=True)
@@ -535,7 +520,7 @@ class BaseResultRow(SQLModel, table=True):
     """
 
     __tablename__ = "base_result"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(), _one_of("lane", "trunk", "review", "agent"))
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(), one_of("lane", "trunk", "review", "agent"))
 
     project_id: int = Field(primary_key=True)
     variant_hash: str = Field(primary_key=True, max_length=16)
@@ -554,8 +539,8 @@ class LoopEndRow(SQLModel, table=True):
 
     __tablename__ = "loop_end"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
-        _of_project(),
-        _one_of("ended", "accepted", "exhausted", "inconclusive", "suspect"),
+        of_project(),
+        one_of("ended", "accepted", "exhausted", "inconclusive", "suspect"),
     )
 
     project_id: int = Field(primary_key=True)
@@ -571,7 +556,7 @@ class Audit(SQLModel, table=True):
     """Who did what: uploads, tokens, human decisions. Append-only."""
 
     __tablename__ = "audit"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (_of_project(),)
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)
 
     project_id: int = Field(primary_key=True)
     number: int = Field(primary_key=True)
@@ -591,31 +576,27 @@ class JobRun(SQLModel, table=True):
     claimed_at: datetime
 
 
-def _table(model: type[SQLModel]) -> Table:
-    return metadata.tables[str(model.__tablename__)]
-
-
-PROJECT = _table(Project)
-TOKEN = _table(Token)
-TEST = _table(Test)
-VARIANT = _table(Variant)
-BUILD = _table(Build)
-OUTCOMES = _table(OutcomesRow)
-REPORT = _table(Report)
-REPORT_BODY = _table(ReportBody)
-REFUSED_REPORT = _table(RefusedReport)
-FAILURE = _table(Failure)
-RUN_EVENT = _table(RunEventRow)
-HEAD = _table(HeadRow)
-HISTORY = _table(HistoryRow)
-STANDING = _table(StandingRow)
-TRANSITION = _table(TransitionRow)
-INCIDENT = _table(Incident)
-REACH_MAP = _table(ReachMapRow)
-MANIFEST = _table(ManifestRow)
-VERDICT = _table(VerdictRow)
-VERDICT_RUN = _table(VerdictRunRow)
-BASE_RESULT = _table(BaseResultRow)
-LOOP_END = _table(LoopEndRow)
-AUDIT = _table(Audit)
-JOB_RUN = _table(JobRun)
+PROJECT = table_of(Project)
+TOKEN = table_of(Token)
+TEST = table_of(Test)
+VARIANT = table_of(Variant)
+BUILD = table_of(Build)
+OUTCOMES = table_of(OutcomesRow)
+REPORT = table_of(Report)
+REPORT_BODY = table_of(ReportBody)
+REFUSED_REPORT = table_of(RefusedReport)
+FAILURE = table_of(Failure)
+RUN_EVENT = table_of(RunEventRow)
+HEAD = table_of(HeadRow)
+HISTORY = table_of(HistoryRow)
+STANDING = table_of(StandingRow)
+TRANSITION = table_of(TransitionRow)
+INCIDENT = table_of(Incident)
+REACH_MAP = table_of(ReachMapRow)
+MANIFEST = table_of(ManifestRow)
+VERDICT = table_of(VerdictRow)
+VERDICT_RUN = table_of(VerdictRunRow)
+BASE_RESULT = table_of(BaseResultRow)
+LOOP_END = table_of(LoopEndRow)
+AUDIT = table_of(Audit)
+JOB_RUN = table_of(JobRun)
