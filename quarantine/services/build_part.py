@@ -17,6 +17,9 @@ from quarantine.errors import BadBuildPart
 MAX_BYTES = 16 * 1024 * 1024
 """A delta against the base lists changed parts; sixteen megabytes hold some 150,000 of them."""
 
+MAX_OWNERS_CHARACTERS = 3 * 1024 * 1024
+"""GitHub reads no longer file."""
+
 
 def _without_nul(text: str) -> str:
     if "\x00" in text:
@@ -31,6 +34,17 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]
 Key = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f]+$")]
 Part = tuple[Line, Literal["body", "module", "blob"], Word | None]
+
+
+class OwnersText(BaseModel):
+    """The project's CODEOWNERS file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    path: Annotated[str, Field(min_length=1, max_length=200), NoNul] = Field(
+        description="Where it lies; its dialect is told by it."
+    )
+    text: Annotated[str, Field(max_length=MAX_OWNERS_CHARACTERS), NoNul] = Field(description="All of it.")
 
 
 class BuildPart(BaseModel):
@@ -71,6 +85,9 @@ class BuildPart(BaseModel):
     command: Line = Field("", description="The command that ran, so that it can be run again.")
     environment_hash: Annotated[str, Field(max_length=64), NoNul] | None = Field(
         None, description="Hash of the interpreter and the installed distributions."
+    )
+    owners: OwnersText | None = Field(
+        None, description="The commit's CODEOWNERS file. Only what trunk sends is kept: it says who is told."
     )
 
 

@@ -23,13 +23,13 @@ from quarantine.services import archive, assess, canary, counting, storms
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.attribution import attribute
-from quarantine.services.build_part import BuildPart, build_of
+from quarantine.services.build_part import BuildPart, OwnersText, build_of
 from quarantine.services.canary import CanaryState
 from quarantine.services.confirming import TreeOutcomes, confirm_earlier
 from quarantine.services.intake import Intake
 from quarantine.services.naming import SOUND_BUILDS
 from quarantine.services.traces import traces_of
-from quarantine.store import audit, builds, histories, projects, roster
+from quarantine.store import audit, builds, histories, owners, projects, roster
 from quarantine.store import outcomes as codes_of
 from quarantine.store.engine import reading, writing
 from quarantine.store.projects import Project
@@ -138,7 +138,7 @@ def take_in(
         with writing(app.engine) as connection:
             archive.store_refused(connection, project_id, kept, now=app.clock(), token_id=bearer.token_id)
         raise _nothing_readable(upload.readings)
-    offer = _Offer(bearer, build, documents, upload, kept, canary_name, timed_out)
+    offer = _Offer(bearer, build, part.owners, documents, upload, kept, canary_name, timed_out)
     with app.lock:
         try:
             with writing(app.engine) as connection:
@@ -156,6 +156,7 @@ class _Offer:
 
     bearer: Bearer
     build: Build
+    owners: OwnersText | None
     documents: Sequence[Document]
     upload: Upload
     kept: archive.Kept
@@ -213,6 +214,8 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Taken:
     if known is None:
         builds.insert(connection, project.id, seq, build, now=now, token_id=offer.bearer.token_id)
     archive.store(connection, project.id, seq, kept, now=now, token_id=offer.bearer.token_id)
+    if offer.owners is not None and build.lane is Lane.TRUNK and not build.is_rerun:
+        owners.keep(connection, project.id, offer.owners.path, offer.owners.text, build_seq=seq, now=now)
     events = [*map(_event_row, upload.events), *traces]
     builds.add_run_events(connection, project.id, seq, events)
 
