@@ -6,13 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from quarantine.errors import BadConfiguration
 
 DEFAULT_FILE = Path("quarantine.toml")
 DATABASE_VARIABLE = "QUARANTINE_DATABASE"
+SECRETS = {
+    "QUARANTINE_SLACK_TOKEN": ("slack", "token"),
+    "QUARANTINE_SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
+    "QUARANTINE_SLACK_WEBHOOK": ("slack", "webhook"),
+    "QUARANTINE_SLACK_URL": ("slack", "url"),
+    "QUARANTINE_MAIL_PASSWORD": ("mail", "password"),
+}
+"""Environment variables that fill in keys, for what should not lie in a file."""
 LaneWord = Literal["trunk", "review", "agent"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+WallTime = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
 
 
 class Strict(BaseModel):
@@ -29,6 +39,67 @@ class SpoolFolder(Strict):
     lane: LaneWord = Field(description="The lane its reports belong to.")
 
 
+class Slack(Strict):
+    """How the daemon reaches Slack. A bot token can do everything; a webhook only posts."""
+
+    token: SecretStr | None = Field(None, description="A bot token, `xoxb-...`.")
+    signing_secret: SecretStr | None = Field(None, description="What Slack signs the presses of buttons with.")
+    webhook: SecretStr | None = Field(None, description="An incoming webhook, where there is no bot token.")
+    url: str = Field("https://slack.com/api/", description="The address of Slack's API.")
+    admins: frozenset[str] = Field(frozenset(), description="Slack ids of those who may release tests.")
+    members: frozenset[str] | None = Field(
+        None, description="Slack ids of those who may answer escalations; none named: whoever is in the channel."
+    )
+
+
+class Mail(Strict):
+    """The SMTP server that carries the weekly report."""
+
+    host: str = Field(description="The server.")
+    port: Annotated[int, Field(ge=1, le=65_535)] = Field(587, description="Its port.")
+    security: Literal["starttls", "tls", "none"] = Field("starttls", description="How the connection is secured.")
+    user: str = Field("", description="Whom to log in as; nobody when empty.")
+    password: SecretStr | None = Field(None, description="The password of that user.")
+    sender: str = Field(description="The address that mails come from.")
+
+
+class Quiet(Strict):
+    """Hours in which nothing is said, in the project's zone; what comes up waits until they end."""
+
+    begin: WallTime = Field(description="When they begin, such as 18:00.")
+    end: WallTime = Field(description="When they end, such as 08:00.")
+    weekends: bool = Field(True, description="Whether Saturday and Sunday are quiet all day.")
+
+
+class Weekly(Strict):
+    """When and where the weekly report goes."""
+
+    day: Weekday = Field("monday", description="The day it is sent.")
+    at: WallTime = Field("09:00", description="The time it is sent, in the project's zone.")
+    channel: str | None = Field(None, description="Its channel; the project's when none is named.")
+    mail: tuple[str, ...] = Field((), description="Addresses it is mailed to.")
+
+
+class ProjectPeople(Strict):
+    """Who is told about a project, where and when."""
+
+    zone: str = Field("UTC", description="Time zone of its people, such as Europe/Berlin.")
+    channel: str | None = Field(None, description="Slack channel, by its id; nothing is said when there is none.")
+    digest: WallTime | None = Field(None, description="Say everything that can wait once a day, at this time.")
+    quiet: Quiet | None = Field(None, description="Hours in which nothing is said.")
+    escalate_after_days: Annotated[int, Field(ge=1, le=90)] = Field(
+        30, description="Quarantined days of the last 90 after which the owner is told."
+    )
+    escalate_again_days: Annotated[int, Field(ge=1, le=90)] = Field(
+        7, description="Days until the owner is told again."
+    )
+    weekly: Weekly = Field(Weekly.model_validate({}), description="The weekly report.")
+    owners: dict[str, str] = Field(
+        default_factory=dict,
+        description="Owners of CODEOWNERS, such as `@acme/mail`, to Slack ids of people, groups or channels.",
+    )
+
+
 class Settings(Strict):
     """Every setting of the daemon."""
 
@@ -40,10 +111,23 @@ class Settings(Strict):
     )
     spool: tuple[SpoolFolder, ...] = Field((), description="Folders to watch for reports.")
     policy: dict[str, Any] = Field(default_factory=dict, description="Knobs of the policy; see docs/configuration.md.")
+    address: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s]+$",
+        description="Where people reach this server: links in messages begin with it.",
+    )
+    templates: Path | None = Field(None, description="Folder of templates that are used instead of the built-in ones.")
+    slack: Slack = Field(Slack.model_validate({}), description="How the daemon reaches Slack.")
+    mail: Mail | None = Field(None, description="The SMTP server that carries the weekly report.")
+    project: dict[str, ProjectPeople] = Field(
+        default_factory=dict, description="For each project, who is told, where and when."
+    )
 
 
 def load(path: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings; QUARANTINE_DATABASE overrides the file's database.
+
+    What `SECRETS` names fills in its keys.
 
     Raises BadConfiguration when a named file is missing, is no TOML, or has a key that is unknown or malformed.
     """
@@ -51,6 +135,9 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     values = _read(path)
     if database := environment.get(DATABASE_VARIABLE):
         values["database"] = database
+    for variable, (table, key) in SECRETS.items():
+        if (stated := environment.get(variable)) and (table in values or table == "slack"):
+            values[table] = {**values.get(table, {}), key: stated}
     try:
         return Settings(**values)
     except ValidationError as error:
@@ -60,9 +147,22 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
         if fault["type"] == "extra_forbidden":
             raise BadConfiguration(
                 f"{where} has a key {key!r} that does not exist.",
-                mend=f"Known keys: {', '.join(Settings.model_fields)}.",
+                mend=f"Known keys: {', '.join(_known_beside(fault['loc']))}.",
             ) from error
         raise BadConfiguration(f"{where}: {key}: {fault['msg']}.", mend="See docs/configuration.md.") from error
+
+
+_TABLES: dict[str, type[Strict]] = {"spool": SpoolFolder, "slack": Slack, "mail": Mail, "project": ProjectPeople}
+_TABLES_OF_PROJECT: dict[str, type[Strict]] = {"quiet": Quiet, "weekly": Weekly}
+
+
+def _known_beside(place: tuple[int | str, ...]) -> list[str]:
+    """Return the keys there are in the table that an unknown key stands in."""
+    names = [str(part) for part in place[:-1]]
+    model = _TABLES.get(names[0], Settings) if names else Settings
+    if model is ProjectPeople and len(names) > 2:  # noqa: PLR2004 - the table, the project's name, a table of the project
+        model = _TABLES_OF_PROJECT.get(names[2], model)
+    return list(model.model_fields)
 
 
 def _read(path: Path | None) -> dict[str, Any]:
