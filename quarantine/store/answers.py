@@ -1,0 +1,58 @@
+"""What people answered about quarantined tests, and which steps of the ladder were taken."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Table, func, select
+
+from quarantine.store.people_tables import ANSWER, ESCALATION, PRESS
+from quarantine.store.sql import insert_if_new
+
+
+def _add(connection: Connection, table: Table, project_id: int, values: dict[str, Any]) -> int:
+    last = select(func.coalesce(func.max(table.c.number), 0)).where(table.c.project_id == project_id)
+    number: int = connection.execute(last).scalar_one() + 1
+    connection.execute(table.insert().values(project_id=project_id, number=number, **values))
+    return number
+
+
+def add(connection: Connection, project_id: int, **values: Any) -> int:
+    """Append an answer and return its number; the columns are those of `tables.AnswerRow`."""
+    return _add(connection, ANSWER, project_id, values)
+
+
+def escalated(connection: Connection, project_id: int, **values: Any) -> int:
+    """Append a step that was taken and return its number; the columns are those of `tables.EscalationRow`."""
+    return _add(connection, ESCALATION, project_id, values)
+
+
+def of_tests(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the answers about each of these tests, the oldest first."""
+    return _by_test(connection, ANSWER, project_id, tests)
+
+
+def escalations_of(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the steps taken about each of these tests, the oldest first."""
+    return _by_test(connection, ESCALATION, project_id, tests)
+
+
+def _by_test(
+    connection: Connection, table: Table, project_id: int, tests: Iterable[int]
+) -> dict[int, list[dict[str, Any]]]:
+    wanted, found = sorted(set(tests)), dict[int, list[dict[str, Any]]]()
+    for start in range(0, len(wanted), 500):
+        query = select(table).where(table.c.project_id == project_id, table.c.test.in_(wanted[start : start + 500]))
+        for row in connection.execute(query.order_by(table.c.number)).mappings():
+            found.setdefault(row["test"], []).append(dict(row))
+    return found
+
+
+def is_first_press(connection: Connection, project_id: int, digest: str, now: datetime) -> bool:
+    """Note a signed request by the SHA-256 of its signature; return False when it was acted on before."""
+    return insert_if_new(connection, PRESS, {"project_id": project_id, "digest": digest, "at": now})
+
+
+def forget_presses(connection: Connection, before: datetime) -> int:
+    """Forget requests so old that their timestamp is refused anyway; return how many."""
+    return connection.execute(PRESS.delete().where(PRESS.c.at < before)).rowcount
