@@ -87,7 +87,7 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("key", sa.String(length=120), nullable=False),
         sa.Column("channel", sa.String(length=200), nullable=False),
-        sa.Column("thread", sa.String(length=64), nullable=True),
+        sa.Column("thread", sa.String(length=64), nullable=False),
         sa.Column("form", sa.String(length=8), nullable=False),
         sa.Column("content", sa.JSON(), nullable=False),
         sa.Column("attachment", sa.LargeBinary(), nullable=True),
@@ -110,9 +110,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("outbox", schema=None) as batch_op:
         batch_op.create_index(
-            batch_op.f("ix_outbox_project_id_channel_state_number"),
-            ["project_id", "channel", "state", "number"],
-            unique=False,
+            batch_op.f("ix_outbox_project_id_thread_number"), ["project_id", "thread", "number"], unique=False
         )
         batch_op.create_index(
             batch_op.f("ix_outbox_project_id_state_due_at"), ["project_id", "state", "due_at"], unique=False
@@ -237,7 +235,7 @@ def downgrade() -> None:
     op.drop_table("owners")
     with op.batch_alter_table("outbox", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_outbox_project_id_state_due_at"))
-        batch_op.drop_index(batch_op.f("ix_outbox_project_id_channel_state_number"))
+        batch_op.drop_index(batch_op.f("ix_outbox_project_id_thread_number"))
 
     op.drop_table("outbox")
     op.drop_table("escalation")

@@ -1,4 +1,4 @@
-"""Messages on their way: put in by whoever decides to send, claimed by one daemon at a time, each channel in order.
+"""Messages on their way: put in by whoever decides to send, claimed by one daemon at a time, each thread in order.
 
 Whoever puts one in holds the project's lock, for messages are numbered; whoever sends one holds nothing but its claim.
 """
@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
 
 from quarantine.store.people_tables import OUTBOX
 from quarantine.store.sql import insert_if_new
@@ -42,14 +42,14 @@ class Letter:
     number: int
     key: str
     channel: str
-    thread: str | None
+    thread: str
     form: Form
     content: Mapping[str, Any]
     attachment: bytes | None
     tries: int
     created_at: datetime
-    was_sending: bool
-    """Whether a daemon that claimed it before never said how it ended: it may have arrived."""
+    may_have_arrived: bool
+    """Whether an earlier try ended unclear, or its daemon never said how: it is looked up before it is sent again."""
 
 
 def put(
@@ -60,9 +60,9 @@ def put(
     channel: str,
     form: Form,
     content: Mapping[str, Any],
+    thread: str,
     now: datetime,
     due_at: datetime,
-    thread: str | None = None,
     attachment: bytes | None = None,
 ) -> bool:
     """Add a message; return False when one of this key was added before, which is then left as it is."""
@@ -88,46 +88,50 @@ def put(
 
 
 def channels_due(connection: Connection, now: datetime, *, forsaken: timedelta) -> list[tuple[int, str]]:
-    """Return (project id, channel) of each channel whose first unsent message may be sent now, the longest due first.
+    """Return (project id, channel) of each channel that a message may be sent to now, the longest due first.
 
     A message that a daemon claimed and then did nothing about for `forsaken` may be taken over.
     """
-    unsent = OUTBOX.c.state.in_((State.WAITING.value, State.SENDING.value))
-    first = (
-        select(OUTBOX.c.project_id, OUTBOX.c.channel, func.min(OUTBOX.c.number).label("number"))
-        .where(unsent)
-        .group_by(OUTBOX.c.project_id, OUTBOX.c.channel)
-        .subquery()
-    )
     query = (
         select(OUTBOX.c.project_id, OUTBOX.c.channel)
-        .join(first, and_(OUTBOX.c.project_id == first.c.project_id, OUTBOX.c.number == first.c.number))
-        .where(_takeable(now, forsaken))
-        .order_by(OUTBOX.c.due_at, OUTBOX.c.project_id, OUTBOX.c.number)
+        .where(*_takeable(now, forsaken))
+        .group_by(OUTBOX.c.project_id, OUTBOX.c.channel)
+        .order_by(func.min(OUTBOX.c.due_at), OUTBOX.c.project_id, OUTBOX.c.channel)
     )
     return [(row.project_id, row.channel) for row in connection.execute(query)]
 
 
-def _takeable(now: datetime, forsaken: timedelta) -> Any:
-    return or_(
+def _takeable(now: datetime, forsaken: timedelta) -> tuple[ColumnElement[bool], ...]:
+    """Return what holds of a message that is due and has no earlier one of its thread before it."""
+    earlier = OUTBOX.alias()
+    is_due = or_(
         and_(OUTBOX.c.state == State.WAITING.value, OUTBOX.c.due_at <= now),
         and_(OUTBOX.c.state == State.SENDING.value, OUTBOX.c.claimed_at <= now - forsaken),
     )
+    before = (
+        select(earlier.c.number)
+        .where(earlier.c.project_id == OUTBOX.c.project_id, earlier.c.thread == OUTBOX.c.thread)
+        .where(earlier.c.number < OUTBOX.c.number, earlier.c.state != State.SENT.value)
+    )
+    return is_due, ~before.exists()
 
 
 def claim(
     connection: Connection, project_id: int, channel: str, now: datetime, *, by: str, forsaken: timedelta
 ) -> Letter | None:
-    """Claim the channel's first unsent message for this daemon; None when it is not due or another has it."""
-    unsent = OUTBOX.c.state.in_((State.WAITING.value, State.SENDING.value))
-    query = select(OUTBOX).where(OUTBOX.c.project_id == project_id, OUTBOX.c.channel == channel, unsent)
-    row = connection.execute(query.order_by(OUTBOX.c.number).limit(1)).mappings().first()
+    """Claim the channel's message that has been due the longest; None when none is due or another daemon has it.
+
+    The messages of one thread go one after the other; a parked one holds up those behind it.
+    """
+    query = select(OUTBOX).where(OUTBOX.c.project_id == project_id, OUTBOX.c.channel == channel)
+    query = query.where(*_takeable(now, forsaken)).order_by(OUTBOX.c.due_at, OUTBOX.c.number).limit(1)
+    row = connection.execute(query).mappings().first()
     if row is None:
         return None
     taken = connection.execute(
         update(OUTBOX)
-        .where(OUTBOX.c.project_id == project_id, OUTBOX.c.number == row["number"], _takeable(now, forsaken))
-        .where(OUTBOX.c.tries == row["tries"], OUTBOX.c.claimed_by == row["claimed_by"])
+        .where(OUTBOX.c.project_id == project_id, OUTBOX.c.number == row["number"])
+        .where(OUTBOX.c.state == row["state"], OUTBOX.c.tries == row["tries"])
         .values(state=State.SENDING.value, claimed_at=now, claimed_by=by, tries=row["tries"] + 1)
     ).rowcount
     if not taken:
@@ -143,12 +147,18 @@ def claim(
         attachment=row["attachment"],
         tries=row["tries"] + 1,
         created_at=row["created_at"],
-        was_sending=row["state"] == State.SENDING.value or row["error_code"] == AMBIGUOUS,
+        may_have_arrived=row["state"] == State.SENDING.value or row["error_code"] == AMBIGUOUS,
     )
 
 
+def pause(connection: Connection, project_id: int, channel: str, until: datetime) -> None:
+    """Let nothing leave for a channel before an instant, as Slack asks with Retry-After."""
+    which = (OUTBOX.c.project_id == project_id, OUTBOX.c.channel == channel, OUTBOX.c.state == State.WAITING.value)
+    connection.execute(update(OUTBOX).where(*which, OUTBOX.c.due_at < until).values(due_at=until))
+
+
 AMBIGUOUS = "ambiguous"
-"""The error code of a message that may have arrived: it is looked up before it is sent again."""
+"""The error code of a message whose sending ended unclear."""
 
 
 def _end(connection: Connection, letter: Letter, *, by: str, **values: Any) -> bool:

@@ -195,7 +195,7 @@ class ThreadTestRow(SQLModel, table=True):
 class OutboxRow(SQLModel, table=True):
     """One message on its way, or arrived. Put in by the transaction that decided to send it; taken by a job.
 
-    Messages of one channel leave in the order of `number`. `key` says which message it is, in Slack's metadata as well,
+    Messages of one thread leave in the order of `number`. `key` says which message it is, in Slack's metadata as well,
     so that one whose sending ended unclear can be looked up before it is sent again. `form` says what is done: a first
     message or a reply is posted, a first message updated, a picture uploaded, a mail sent. `state`: waiting until
     `due_at`; sending, by the daemon that claimed it at `claimed_at`; sent; or parked, for a person has to mend
@@ -207,7 +207,7 @@ class OutboxRow(SQLModel, table=True):
         of_project(),
         UniqueConstraint("project_id", "key"),
         Index(None, "project_id", "state", "due_at"),
-        Index(None, "project_id", "channel", "state", "number"),
+        Index(None, "project_id", "thread", "number"),
         one_of("form", "post", "reply", "update", "upload", "mail"),
         one_of("state", "waiting", "sending", "sent", "parked"),
     )
@@ -216,7 +216,7 @@ class OutboxRow(SQLModel, table=True):
     number: int = Field(primary_key=True)
     key: str = Field(max_length=120)
     channel: str = Field(max_length=200)
-    thread: str | None = Field(default=None, max_length=64)
+    thread: str = Field(max_length=64)
     form: str = Field(max_length=8)
     content: Json = Field(sa_type=JSON)
     attachment: bytes | None = Field(default=None, sa_type=LargeBinary)
