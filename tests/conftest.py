@@ -13,11 +13,20 @@ from quarantine.bootstrap import build_app
 from quarantine.clock import FrozenClock
 from quarantine.config import Settings
 from quarantine.services.app import App
+from tests.browser.chromium import MISSING, chromium
 from tests.databases import Postgres, SqliteFiles
 from tests.world import START, World
 
 settings.register_profile("quarantine", derandomize=True, deadline=None, database=None)
 settings.load_profile("quarantine")  # the same examples in each run: a test that fails, fails again
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly when no page was looked at, because this machine has no browser."""
+    if chromium() is None:
+        terminalreporter.section("No browser", sep="!", red=True, bold=True)
+        terminalreporter.line(MISSING)
+
 
 KINDS = ("sqlite", "postgresql")
 

@@ -1,6 +1,7 @@
 """What pages and lists show: where every test stands, what came in, and what is missing."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,7 +18,7 @@ from quarantine.store import builds, histories, incidents, projects, roster, sta
 from quarantine.store.engine import reading
 from quarantine.store.projects import Project
 
-_NOT_SIMPLY_GATING = (Status.QUARANTINED, Status.HELD, Status.BROKEN)
+NOT_SIMPLY_GATING = (Status.QUARANTINED, Status.HELD, Status.BROKEN)
 
 
 def ping(app: App) -> None:
@@ -31,17 +32,14 @@ def projects_of(app: App) -> list[dict[str, Any]]:
     """Return every project with its mode, its size and how its tests stand."""
     with reading(app.engine) as connection:
         return [
-            _head(project)
-            | {
-                "counts": _counts(
-                    connection, project, standings.with_status(connection, project.id, *_NOT_SIMPLY_GATING)
-                )
-            }
+            head(project)
+            | {"counts": counts(connection, project, standings.with_status(connection, project.id, *NOT_SIMPLY_GATING))}
             for project in projects.every(connection)
         ]
 
 
-def _head(project: Project) -> dict[str, Any]:
+def head(project: Project) -> dict[str, Any]:
+    """Return what a project is called, how it decides and how large it is."""
     return {
         "project": project.slug,
         "mode": project.mode.value,
@@ -49,6 +47,12 @@ def _head(project: Project) -> dict[str, Any]:
         "builds": project.builds,
         "created_at": project.created_at.isoformat(),
     }
+
+
+def project(app: App, slug: str) -> dict[str, Any]:
+    """Return one project's mode and size, and the instant; raises NotFound."""
+    with reading(app.engine) as connection:
+        return head(projects.by_slug(connection, slug)) | {"now": app.clock().isoformat()}
 
 
 def tokens_of(app: App, slug: str) -> list[dict[str, Any]]:
@@ -67,7 +71,11 @@ def standing(app: App, slug: str) -> dict[str, Any]:
 
 
 def _standing(connection: Connection, project: Project) -> list[dict[str, Any]]:
-    rows = standings.with_status(connection, project.id, *_NOT_SIMPLY_GATING)
+    return told(connection, project, standings.with_status(connection, project.id, *NOT_SIMPLY_GATING))
+
+
+def told(connection: Connection, project: Project, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is told of these standings, each of which has been moved to: names, numbers, the sentence."""
     tests = roster.rows(connection, project.id, {row["test"] for row in rows})
     variants = builds.variants(connection, project.id)
     moves = standings.last_moves(connection, project.id, tests)
@@ -113,52 +121,68 @@ def summary(app: App, slug: str) -> dict[str, Any]:
     with reading(app.engine) as connection:
         project = projects.by_slug(connection, slug)
         standing_now = _standing(connection, project)
-        transitions = standings.transitions(connection, project.id, limit=20)
-        tests = roster.rows(connection, project.id, {row["test"] for row in transitions})
         return {
-            **_head(project),
+            **head(project),
             "now": app.clock().isoformat(),
             "policy_version": app.policy.version,
             "pairs": project.pairs,
             "reserve": project.reserve,
             "standing": standing_now,
-            "counts": _counts(connection, project, standing_now),
-            "suspects": _suspects(connection, project),
-            "latest_builds": [_build(row) for row in builds.latest(connection, project.id, 15)],
-            "transitions": [
-                {
-                    "number": row["number"],
-                    "test": naming.id_of(tests[row["test"]]),
-                    "name": naming.display_of(tests[row["test"]]),
-                    "from": row["from_status"],
-                    "to": row["to_status"],
-                    "at": row["at"].isoformat(),
-                    "reason": row["reason"],
-                    "by": row["actor"],
-                    "mode": row["mode"],
-                }
-                for row in transitions
-            ],
-            "incidents": [
-                {"id": row["id"], "first_at": row["first_at"].isoformat(), "last_at": row["last_at"].isoformat()}
-                | {"builds": row["builds"], "tests": len(row["tests"]), "sentence": row["sentence"]}
-                for row in incidents.latest(connection, project.id, 5)
-            ],
-            "refused": [
-                {"name": row["name"], "code": row["code"], "sentence": row["sentence"]}
-                | {"received_at": row["received_at"].isoformat(), "sha256": row["sha256"]}
-                for row in builds.refused(connection, project.id, 5)
-            ],
+            "counts": counts(connection, project, standing_now),
+            "suspects": suspects(connection, project),
+            "latest_builds": [build_row(row) for row in builds.latest(connection, project.id, 15)],
+            "transitions": latest_moves(connection, project, 20),
+            "incidents": [incident_row(row) for row in incidents.latest(connection, project.id, 5)],
+            "refused": [refused_row(row) for row in builds.refused(connection, project.id, 5)],
             "doubts": [asdict(doubt) for doubt in plausibility.doubts(connection, project)],
         }
 
 
-def _counts(connection: Connection, project: Project, standing_now: list[dict[str, Any]]) -> dict[str, int]:
+def latest_moves(connection: Connection, project: Project, limit: int) -> list[dict[str, Any]]:
+    """Return what is told of the newest transitions, the newest first."""
+    moves = standings.transitions(connection, project.id, limit=limit)
+    tests = roster.rows(connection, project.id, {row["test"] for row in moves})
+    return [
+        {
+            "number": row["number"],
+            "test": naming.id_of(tests[row["test"]]),
+            "name": naming.display_of(tests[row["test"]]),
+            "from": row["from_status"],
+            "to": row["to_status"],
+            "at": row["at"].isoformat(),
+            "reason": row["reason"],
+            "by": row["actor"],
+            "mode": row["mode"],
+        }
+        for row in moves
+    ]
+
+
+def incident_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a list tells of an incident."""
+    return {
+        "id": row["id"],
+        "first_at": row["first_at"].isoformat(),
+        "last_at": row["last_at"].isoformat(),
+        "builds": row["builds"],
+        "tests": len(row["tests"]),
+        "sentence": row["sentence"],
+    }
+
+
+def refused_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a list tells of a refused document."""
+    told_of = {name: row[name] for name in ("name", "code", "sentence", "sha256", "size_bytes")}
+    return told_of | {"received_at": row["received_at"].isoformat()}
+
+
+def counts(connection: Connection, project: Project, standing_now: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Return how many tests gate, would gate if decisions were acted on, and stand how.
 
-    A test gates if it gates in any variant, and is counted as standing where it stands worst over its variants.
+    `standing_now` has `test` and `status` of every (test, variant) that is not simply gating. A test gates if it gates
+    in any variant, and is counted as standing where it stands worst over its variants.
     """
-    order = [status.value for status in _NOT_SIMPLY_GATING]
+    order = [status.value for status in NOT_SIMPLY_GATING]
     worst: dict[str, str] = {}
     for row in standing_now:
         kept = worst.get(row["test"], order[-1])
@@ -175,7 +199,7 @@ def _counts(connection: Connection, project: Project, standing_now: list[dict[st
     }
 
 
-def _suspects(connection: Connection, project: Project) -> int:
+def suspects(connection: Connection, project: Project) -> int:
     """Return how many tests have had a head, in any variant, since their evidence began."""
     suspected = np.zeros(project.tests, np.bool_)
     for _, history in histories.every(connection, project.id):
@@ -183,7 +207,8 @@ def _suspects(connection: Connection, project: Project) -> int:
     return int(np.count_nonzero(suspected))
 
 
-def _build(row: dict[str, Any]) -> dict[str, Any]:
+def build_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a list tells of a build."""
     names = ("seq", "build", "attempt", "job", "kind", "lane", "change", "commit", "run_events", "incident", "complete")
-    counts = {name: int(row[name] or 0) for name in builds.COUNTS}
-    return {name: row[name] for name in names} | counts | {"received_at": row["received_at"].isoformat()}
+    counted = {name: int(row[name] or 0) for name in builds.COUNTS}
+    return {name: row[name] for name in names} | counted | {"received_at": row["received_at"].isoformat()}

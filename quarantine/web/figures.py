@@ -117,6 +117,8 @@ class Cell:
         kind: how it is drawn: passed, failed, errored, skipped, flaky or absent.
         letter: what is written in it; empty for what is of no interest.
         title: the build in words.
+        lane: of the build.
+        mark: what a failure in it is for the evidence: onset, pending or storm; empty for none of these.
     """
 
     kind: str
@@ -124,6 +126,8 @@ class Cell:
     is_counted: bool
     is_rerun: bool
     title: str
+    lane: str = ""
+    mark: str = ""
 
 
 _KINDS = {"P": "passed", "F": "failed", "E": "errored", "S": "skipped", "-": "absent"}
@@ -131,22 +135,52 @@ _SHOWN_LETTERS = {"failed": "F", "errored": "E", "skipped": "S", "flaky": "R"}
 _STRIP_WORDS = {"flaky": "passed on a retry"}
 
 
-def strip_cells(strip: Sequence[Mapping[str, Any]], builds: Mapping[str, Mapping[str, Any]]) -> tuple[Cell, ...]:
-    """Return the strip of `services.explain` as cells, the oldest build first."""
-    return tuple(_cell(entry, builds.get(str(entry["build"]), {})) for entry in strip)
+_MARKS = {"onset": "an onset", "pending": "a head, pending", "storm": "in a storm"}
 
 
-def _cell(entry: Mapping[str, Any], build: Mapping[str, Any]) -> Cell:
+def strip_cells(
+    strip: Sequence[Mapping[str, Any]],
+    builds: Mapping[str, Mapping[str, Any]],
+    marks: Mapping[int, str] | None = None,
+) -> tuple[Cell, ...]:
+    """Return the strip of `services.explain` as cells, the oldest build first; `marks` are those of `company`."""
+    return tuple(
+        _cell(entry, builds.get(str(entry["build"]), {}), (marks or {}).get(entry["build"], "")) for entry in strip
+    )
+
+
+def _cell(entry: Mapping[str, Any], build: Mapping[str, Any], mark: str) -> Cell:
     began, ended = entry["outcome"][0], entry["outcome"][-1]
     kind = "flaky" if began in "FE" and ended == "P" else _KINDS[ended]
     said = _STRIP_WORDS.get(kind, kind) if kind != "absent" else "did not run"
     words = [
         f"build {build.get('build', entry['build'])}: {said}",
         f"{entry['lane']} {'run' if entry['run'] else 'rerun'}",
-        *(["a counted trial"] if entry["counted"] else []),
+        *_accounted(entry, kind, mark),
         *([build["received_at"][:16].replace("T", " ")] if build else []),
     ]
-    return Cell(kind, _SHOWN_LETTERS.get(kind, ""), entry["counted"], not entry["run"], ", ".join(words))
+    return Cell(
+        kind, _SHOWN_LETTERS.get(kind, ""), entry["counted"], not entry["run"], ", ".join(words), entry["lane"], mark
+    )
+
+
+def _accounted(entry: Mapping[str, Any], kind: str, mark: str) -> list[str]:
+    """Return what a cell is for the evidence, in words."""
+    if mark:
+        return [_MARKS[mark]]
+    if entry["counted"]:
+        return ["a counted trial"]
+    is_failure = kind in ("failed", "errored", "flaky")
+    return ["the change may explain it"] if is_failure and entry["run"] and entry["lane"] != "trunk" else []
+
+
+_LANES = ("trunk", "review", "agent")
+
+
+def by_lane(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
+    """Return the cells of each lane that has any, trunk first."""
+    rows = [(lane, [cell for cell in cells if cell.lane == lane]) for lane in _LANES]
+    return [row for row in rows if row[1]]
 
 
 def strip_words(cells: Sequence[Cell]) -> str:

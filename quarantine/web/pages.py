@@ -10,13 +10,16 @@ from starlette.routing import BaseRoute, Route
 
 from quarantine.services import listing, verdict_listing
 from quarantine.services.app import App
-from quarantine.services.explain import explain
+from quarantine.services.company import in_company
+from quarantine.services.overview import overview
 from quarantine.store.migrations import resource
 from quarantine.web.auth import COOKIE, Gatekeeper
+from quarantine.web.project_views import project_view
+from quarantine.web.records import Records
 from quarantine.web.rendering import Renderer
 from quarantine.web.sign_in import SignIn
 from quarantine.web.verdict_views import attempts_view, latest_view, verdict_view
-from quarantine.web.views import project_view, test_view
+from quarantine.web.views import test_view
 
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -38,6 +41,7 @@ class Pages:
             Route("/projects/{project}/verdicts/{id}", self.verdict),
             Route("/projects/{project}/attempts", self.attempts),
             Route("/static/{name}", self.static),
+            *Records(self.app, self.gatekeeper, self.renderer).routes(),
             *SignIn(self.gatekeeper, self.renderer).routes(),
         ]
 
@@ -49,16 +53,16 @@ class Pages:
         return self._page(request, "projects.html", projects=projects, now=self.app.clock().isoformat())
 
     async def project(self, request: Request) -> Response:
-        """Show one project: the gate, what does not simply gate, and what came in."""
+        """Show one project: its gate, what needs a person now, the size of its quarantine, what came in."""
         slug = await self.gatekeeper.reader(request)
-        summary = await run_in_threadpool(listing.summary, self.app, slug)
+        told = await run_in_threadpool(overview, self.app, slug)
         verdicts = await run_in_threadpool(verdict_listing.latest, self.app, slug)
-        return self._page(request, "project.html", **project_view(summary), verdicts=latest_view(verdicts))
+        return self._page(request, "project.html", **project_view(told), verdicts=latest_view(verdicts))
 
     async def test(self, request: Request) -> Response:
-        """Show one test: where it stands in each variant and the evidence."""
+        """Show one test: where it stands in each variant, the evidence, what failed with it, and what was done."""
         slug = await self.gatekeeper.reader(request)
-        found = await run_in_threadpool(explain, self.app, slug, request.path_params["test"])
+        found = await run_in_threadpool(in_company, self.app, slug, request.path_params["test"])
         return self._page(request, "test.html", **test_view(found, self.app.clock().isoformat()))
 
     async def verdict(self, request: Request) -> Response:

@@ -1,59 +1,24 @@
 """From what the services tell to what the templates print: words, rows and drawings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from quarantine.domain.outcome import Mode, Status
 from quarantine.policy.wording import percent, plural
 from quarantine.web import figures
-from quarantine.web.wording import move_name, standing_name, standing_note
+from quarantine.web.wording import move_name, standing_name
 
 HEADS_SHOWN = 40
-_GROUPS = (Status.QUARANTINED, Status.HELD, Status.BROKEN)
 
 
-def project_view(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what project.html prints, from `listing.summary`."""
-    mode, counts = summary["mode"], summary["counts"]
-    left_out = counts["tests"] - counts["would_gate"]
-    return {
-        "project": summary["project"],
-        "summary": summary,
-        "counts": counts,
-        "build_count": summary["builds"],
-        "observes": mode == Mode.OBSERVE,
-        "left_out": left_out,
-        "partly": counts["quarantined"] - left_out,
-        "gate_width": figures.share_width(counts["tests"] - left_out, counts["tests"]),
-        "left_out_width": figures.share_width(left_out, counts["tests"]),
-        "groups": [_group(status, mode, summary["standing"]) for status in _GROUPS],
-        "transitions": [_moved(move, mode) for move in summary["transitions"]],
-    }
-
-
-def _group(status: Status, mode: str, standing: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "status": status.value,
-        "name": standing_name(status, mode),
-        "note": standing_note(status, mode),
-        "rows": [_stands(row) for row in standing if row["status"] == status],
-    }
-
-
-def _stands(row: Mapping[str, Any]) -> dict[str, Any]:
-    evidence = row["evidence"]
-    drawn = evidence and figures.interval_figure(evidence["interval"], evidence["rate"], evidence["p0"])
-    return {**row, "interval_figure": drawn}
-
-
-def _moved(move: Mapping[str, Any], mode: str) -> dict[str, Any]:
+def moved(move: Mapping[str, Any], mode: str) -> dict[str, Any]:
     """Return a transition by the name it was decided under, which may be another than the project's mode gives now."""
     earlier = mode == Mode.ENFORCE and move["mode"] == Mode.OBSERVE
     return {**move, "move_name": move_name(move["from"], move["to"], move["mode"]), "while_observing": earlier}
 
 
 def test_view(found: Mapping[str, Any], now: str) -> dict[str, Any]:
-    """Return what test.html prints, from `explain.explain` at the instant `now`."""
+    """Return what test.html prints, from `company.in_company` at the instant `now`."""
     mode = found["mode"]
     variants = sorted(found["variants"], key=lambda variant: variant["status"] == Status.GATING)
     return {
@@ -70,12 +35,13 @@ def test_view(found: Mapping[str, Any], now: str) -> dict[str, Any]:
 
 
 def _variant(variant: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    cells = figures.strip_cells(variant["strip"], variant["builds"])
+    cells = figures.strip_cells(variant["strip"], variant["builds"], variant["marks"])
     heads = [_head(head, variant) for head in variant["heads"]]
     return {
         **variant,
         "standing_name": standing_name(variant["status"], mode),
-        "cells": cells,
+        "lanes": [(lane, row, figures.strip_words(row)) for lane, row in figures.by_lane(cells)],
+        "has_marks": sorted({cell.mark for cell in cells} - {""}),
         "strip_words": figures.strip_words(cells),
         "entry_figures": _entry_figures(variant["entry"]),
         "progress": _progress(variant),
@@ -83,11 +49,14 @@ def _variant(variant: Mapping[str, Any], mode: str) -> dict[str, Any]:
         "heads": heads[::-1][:HEADS_SHOWN],
         "heads_left_out": max(0, len(heads) - HEADS_SHOWN),
         "failing": _failing(variant),
-        "transitions": [_moved(move, mode) for move in variant["transitions"]],
-        "failures": [{**failure, "build": _build(variant, failure["build_seq"])} for failure in variant["failures"]][
-            ::-1
-        ],
+        "transitions": [moved(move, mode) for move in variant["transitions"]],
+        "company": _company(variant["company"]),
     }
+
+
+def _company(company: Mapping[str, Any]) -> dict[str, Any]:
+    rows = [{**row, "width": figures.share_width(row["builds"], company["of"])} for row in company["tests"]]
+    return {**company, "tests": rows}
 
 
 def _build(variant: Mapping[str, Any], seq: int | str) -> dict[str, Any]:
@@ -100,6 +69,7 @@ def _head(head: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, Any]
     by = head["confirmed_by"]
     return {
         **head,
+        "build_seq": head["build"],
         "build": _build(variant, head["build"]),
         "confirming": "the same build" if by == head["build"] else by and _build(variant, by)["build"],
         "counts_as": _counts_as(head, variant["entry"]),

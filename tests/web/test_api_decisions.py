@@ -139,6 +139,7 @@ def test_a_crash_says_nothing_of_our_insides(site: Site, monkeypatch: pytest.Mon
         raise RuntimeError("secret inside")
 
     monkeypatch.setattr(listing, "summary", crash)
+    monkeypatch.setattr(listing, "head", crash)
     answer = site.open(raise_server_exceptions=False).get(f"{AT}/summary")
     told = problem(answer, 500, "our-mistake")
     assert "RuntimeError" in told["detail"]

@@ -222,7 +222,7 @@ def test_a_healthy_test_says_that_it_never_failed(judged: Site) -> None:
     text = judged.page(f"{HOME}/tests/t1").text
     assert "it never failed right after a pass" in text
     assert "Heads" not in text
-    assert "Latest failures" not in text
+    assert "Failures by signature" not in text
     assert "while observing" not in text
 
 
@@ -230,8 +230,8 @@ def test_a_failure_that_passed_on_a_retry_is_told_as_that(site: Site) -> None:
     """It is no failed trial: its tag says what it came to, and is not red; one counted trial is one."""
     site.world.send("local-" + "0123456789abcdef" * 2, {"t1": "FP", "t2": "P"})
     page = site.page(f"{HOME}/tests/t1")
-    latest = page.text[page.text.index("Latest failures") :]
-    assert "passed on a retry boom" in latest
+    latest = page.text[page.text.index("Failures by signature 1") :]
+    assert "1 time passed on a retry boom" in latest
     assert ("span", {"class": "tag is-broken"}) not in page.elements
     assert "local-" + "0123456789abcdef" * 2 in page.attributes("title")
     assert "In 1 counted trial it never failed" in site.page(f"{HOME}/tests/t2").text
