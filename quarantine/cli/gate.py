@@ -11,6 +11,7 @@ import click
 
 from quarantine.cli.judging import (
     as_a_run,
+    changed_lines_of,
     check_base,
     exits_of_a_verdict,
     judge,
@@ -124,8 +125,9 @@ def _judge(context: click.Context, target: "Target | None", named: Named, option
         leave_out=tuple(path.absolute() for path in left_out),
         python=options["python"],
     )
+    question = question_of(options, root) | changed_lines_of(run)
     with _usable(named.found, options["since_s"]) as reports:
-        judge(context, target, run, question_of(options, root), reports, options)
+        judge(context, target, run, question, reports, options)
 
 
 @contextmanager

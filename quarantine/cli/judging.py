@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EXIT_CODES",
     "as_a_run",
+    "changed_lines_of",
     "check_base",
     "exits_of_a_verdict",
     "judge",
@@ -140,6 +141,19 @@ def question_of(options: Mapping[str, Any], root: Path) -> dict[str, Any]:
         "root": str(root.resolve()),
     }
     return {name: value for name, value in question.items() if value}
+
+
+def changed_lines_of(run: "JudgedRun") -> dict[str, Any]:
+    """Return the question's field that tells which lines changed; nothing when there is no base to compare with."""
+    from quarantine.client.changed_lines import changed_lines
+    from quarantine.client.errors import TreeError
+
+    base = run.build_part.get("base_commit")
+    if not base or not run.build_part.get("changed"):
+        return {}
+    with contextlib.suppress(TreeError):
+        return {"changed_lines": changed_lines(run.tree, base, run.root)}
+    return {}
 
 
 def _names_in(path: Path | None) -> list[str] | None:

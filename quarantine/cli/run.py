@@ -12,6 +12,7 @@ import click
 
 from quarantine.cli.judging import (
     as_a_run,
+    changed_lines_of,
     check_base,
     exits_of_a_verdict,
     judge,
@@ -84,6 +85,7 @@ def _run(
 
     question = question_of(options, root.path)
     run = _to_be_judged(root.path, patterns or (EVERY_XML,), options)
+    question |= {} if options["report_only"] else changed_lines_of(run)  # now, for the run may write over files
     ran = _executed(run, options)
     part = {**run.build_part, "started_at": ran.started_at}
     part |= {} if ran.exit_code is None else {"exit_code": ran.exit_code}

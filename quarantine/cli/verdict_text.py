@@ -86,12 +86,19 @@ def _not_shown(answer: _Answer) -> Iterator[str]:
     yield f"{ran}{'s' if gating['of'] != 1 else ''} ran here, and {gating['passed']:,} passed."
     told, said_above = answer["not_shown"], unknown_variant(answer)
     yield from (one for one in told["sentences"] if one != said_above and not one.startswith(ran))
-    places = told["unreached"]
-    for place in places[:_PLACES_SHOWN]:
-        parts = ", ".join(map(str, place.get("parts") or ()))
-        yield f"not reached: {place['path']}" + (f" ({parts})" if parts else "")
+    places = [place for file in told["unreached"] for place in _places(file)]
+    yield from (f"not reached: {_one_line(place)}" for place in places[:_PLACES_SHOWN])
     if len(places) > _PLACES_SHOWN:
-        yield f"not reached: {len(places) - _PLACES_SHOWN:,} more files"
+        yield f"not reached: {len(places) - _PLACES_SHOWN:,} more places"
+
+
+def _places(file: _Answer) -> Iterator[str]:
+    """Yield what of a file was not reached: its lines where they are known, else its parts."""
+    pieces = file.get("pieces") or ()
+    yield from (f"{file['path']} {piece['text']}" for piece in pieces)
+    if not pieces:
+        parts = ", ".join(map(str, file.get("parts") or ()))
+        yield f"{file['path']} ({parts})" if parts else str(file["path"])
 
 
 def _record(answer: _Answer) -> Iterator[str]:

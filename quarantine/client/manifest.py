@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,15 @@ from quarantine.client.git import CommitEntry, blobs, commit_entries
 from quarantine.client.parts import Part, file_parts
 from quarantine.client.tree import LINK, Entry, Tree
 
-__all__ = ["Manifest", "changed_since", "difference", "manifest_of_commit", "manifest_of_tree"]
+__all__ = [
+    "ChangedFile",
+    "Manifest",
+    "changed_files",
+    "changed_since",
+    "difference",
+    "manifest_of_commit",
+    "manifest_of_tree",
+]
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
@@ -29,6 +37,14 @@ class Manifest(NamedTuple):
         for part in self.parts:
             digest.update(json.dumps(part, separators=(",", ":")).encode() + b"\n")
         return digest.hexdigest()
+
+
+class ChangedFile(NamedTuple):
+    """A file that is there, and its content on the base; None where it is new or was a link."""
+
+    path: str
+    old: bytes | None
+    new: bytes
 
 
 def manifest_of_tree(tree: Tree) -> Manifest:
@@ -64,7 +80,28 @@ def changed_since(tree: Tree, commit: str, repository: Path | None = None) -> li
     Raises:
         TreeError: the repository has no such commit, or a file changed since the tree was read.
     """
-    source = repository or tree.root
+    pairs, contents = _differing(tree, commit, repository or tree.root)
+    return difference(
+        _manifest(part for old, _ in pairs if old for part in _commit_parts(old, contents)),
+        _manifest(part for _, new in pairs if new for part in _parts(tree, new)),
+    )
+
+
+def changed_files(tree: Tree, commit: str, repository: Path | None = None) -> Iterator[ChangedFile]:
+    """Yield the files of a tree that differ from a commit; not links, and not files that are gone. Raises TreeError."""
+    pairs, contents = _differing(tree, commit, repository or tree.root)
+    for old, new in pairs:
+        if new is not None and new.mode != LINK:
+            before = contents(old) if old is not None and old.mode != LINK else None
+            yield ChangedFile(new.name, before, _content(tree, new))
+
+
+_Pair = tuple[CommitEntry | None, Entry | None]
+"""One path on both sides, None where it is not."""
+
+
+def _differing(tree: Tree, commit: str, source: Path) -> tuple[list[_Pair], Callable[[CommitEntry], bytes]]:
+    """Return the entries that are not the same in a commit and in a tree, and what gives the commit's contents."""
     old = {entry.path: entry for entry in commit_entries(source, commit)}
     new = {entry.path: entry for entry in tree.entries}
     gone = [path for path in old.keys() - new.keys() if not os.path.lexists(os.fsencode(tree.root) + b"/" + path)]
@@ -73,10 +110,7 @@ def changed_since(tree: Tree, commit: str, repository: Path | None = None) -> li
     ]
     contents = _contents(source, [old[path] for path in [*gone, *differing] if path in old])
     differing = [path for path in differing if not _is_converted(tree, new[path], old.get(path), contents)]
-    return difference(
-        _manifest(part for path in [*gone, *differing] if path in old for part in _commit_parts(old[path], contents)),
-        _manifest(part for path in differing for part in _parts(tree, new[path])),
-    )
+    return [(old.get(path), new.get(path)) for path in [*gone, *differing]], contents
 
 
 def _manifest(parts: Iterable[Part]) -> Manifest:

@@ -32,7 +32,19 @@ from typing import NamedTuple
 
 from quarantine.client.tree import FILE, LINK
 
-__all__ = ["BLOB", "BODY", "HASH_ALG", "MODULE", "Part", "body_lines", "file_parts", "parse_python"]
+__all__ = [
+    "BLOB",
+    "BODY",
+    "HASH_ALG",
+    "MODULE",
+    "FunctionNode",
+    "Part",
+    "body_lines",
+    "file_parts",
+    "function_lines",
+    "own_code",
+    "parse_python",
+]
 
 HASH_ALG = "py-ast-1"
 BODY, MODULE, BLOB = "body", "module", "blob"
@@ -41,7 +53,7 @@ HASH_DIGITS = 32
 
 _IGNORED_FIELDS = frozenset({"ctx", "type_comment", "type_ignores", "kind"})
 _DOC_READERS = (b"__doc__", b"getdoc", b"doctest")
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Part(NamedTuple):
@@ -107,11 +119,23 @@ def body_lines(module: ast.Module) -> int:
     """Return the lines that hold code of function bodies, as a number whose bit n stands for line n."""
     mask = 0
     for node in ast.walk(module):
-        if isinstance(node, _Function):
-            first = min(_first_lines(node.body[0]))
-            last = node.body[-1].end_lineno or node.body[-1].lineno
-            mask |= (1 << (last + 1)) - (1 << first)
+        if isinstance(node, FunctionNode):
+            mask |= function_lines(node)
     return mask
+
+
+def function_lines(function: FunctionNode) -> int:
+    """Return the lines of one function's body, as `body_lines` does; what is nested in it is part of it."""
+    first = min(_first_lines(function.body[0]))
+    last = function.body[-1].end_lineno or function.body[-1].lineno
+    return (1 << (last + 1)) - (1 << first)
+
+
+def own_code(function: FunctionNode) -> bytes:
+    """Return the body of one function written out as for hashes, without its docstring and the bodies nested in it."""
+    docstrings = _Docstrings(keeps_all=False)
+    _, body = docstrings.split(function, function.body)
+    return b"".join(_written([body], docstrings, []))
 
 
 def _first_lines(statement: ast.stmt) -> Iterator[int]:
@@ -147,7 +171,7 @@ class _Docstrings:
         """Return the docstring to keep, as no or one statement, and the body without any docstring."""
         if isinstance(node, ast.ClassDef) and (node.bases or node.keywords):
             self._kept.add(id(node))
-            self._kept.update(id(child) for child in node.body if isinstance(child, _Function))
+            self._kept.update(id(child) for child in node.body if isinstance(child, FunctionNode))
         first = body[0] if body else None
         if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
             return [], body
@@ -181,11 +205,11 @@ def _fields(node: ast.AST, docstrings: _Docstrings, bodies: list[object] | None)
     """Yield the fields that say something; absent ones are skipped, so that newer versions may add fields."""
     for name in node._fields:
         value = getattr(node, name, None)
-        if name == "body" and isinstance(node, _Function | ast.ClassDef | ast.Module):
+        if name == "body" and isinstance(node, FunctionNode | ast.ClassDef | ast.Module):
             doc, value = docstrings.split(node, getattr(node, name))
             if doc:
                 yield "doc", doc
-            if bodies is not None and isinstance(node, _Function):
+            if bodies is not None and isinstance(node, FunctionNode):
                 bodies.append(value)
                 continue
         elif name == "values" and isinstance(node, ast.JoinedStr):

@@ -20,6 +20,9 @@ A line's context says only who ran it *first*, or alone. So these are charged mo
   test's own file and its conftest.py files.
 
 A file that is no Python, or that cannot be parsed, counts as `blob` where the above says `body` or `module`.
+
+Beside the columns, which attribution rests on, stands which functions each test ran; see
+`quarantine.client.function_reach`.
 """
 
 import ast
@@ -32,6 +35,7 @@ from typing import NamedTuple
 from quarantine.client.coverage_data import Lines, phase_of, read_lines
 from quarantine.client.errors import MapError
 from quarantine.client.fixture_map import FixtureMap, read_fixture_map
+from quarantine.client.function_reach import FunctionReading, FunctionsRun, places_of
 from quarantine.client.imports import ImportGraph
 from quarantine.client.parts import BLOB, BODY, MODULE, body_lines, is_python, parse_python
 from quarantine.client.tree import LINK, Tree
@@ -60,10 +64,12 @@ class ReachReading(NamedTuple):
     Attributes:
         columns: per test, as the runner names it, what it reaches.
         remarks: sentences for whoever set the recording up.
+        functions: which functions each test ran.
     """
 
     columns: dict[str, frozenset[Column]]
     remarks: tuple[str, ...]
+    functions: FunctionReading
 
 
 class _Ran(NamedTuple):
@@ -99,13 +105,18 @@ def reach_of_lines(lines: Lines, contents: Mapping[str, bytes], fixtures: Fixtur
 
 
 def to_json_lines(reading: ReachReading) -> Iterator[str]:
-    """Yield the wire form: first the table of columns, then a line per test with positions in that table."""
+    """Yield the wire form: first the tables of columns and functions, then a line per test with positions in them."""
     table = sorted(set().union(*reading.columns.values()))
     position = {column: number for number, column in enumerate(table)}
     yield json.dumps({"table": table}, separators=(",", ":")) + "\n"
+    functions = reading.functions
+    if functions.table:
+        yield json.dumps({"function_table": functions.table}, separators=(",", ":")) + "\n"
     for test in sorted(reading.columns):
-        numbers = sorted(position[column] for column in reading.columns[test])
-        yield json.dumps({"test": test, "columns": numbers}, separators=(",", ":")) + "\n"
+        line = {"test": test, "columns": sorted(position[column] for column in reading.columns[test])}
+        if functions.table:
+            line["functions"] = places_of(functions.ran.get(test, 0))
+        yield json.dumps(line, separators=(",", ":")) + "\n"
 
 
 def _contents(tree: Tree) -> dict[str, bytes]:
@@ -170,10 +181,10 @@ class _Charges:
         self,
         lines: Lines,
         sources: Mapping[str, ast.Module | None],
-        paths: Iterable[str],
+        contents: Mapping[str, bytes],
         fixture_map: FixtureMap,
     ) -> None:
-        self.paths = set(paths)
+        self.paths = set(contents)
         self.fixture_map = fixture_map
         self.sources = sources
         self.graph = ImportGraph(sources, self.paths - sources.keys())
@@ -193,6 +204,7 @@ class _Charges:
         self.loaded: set[str] = set()
         self.fixtures = dict(self._wide_fixtures())
         self.homes: dict[str, str | None] = {}
+        self.functions = FunctionsRun(sources, contents, self.measured)
         self._gather(lines)
 
     def reading(self) -> ReachReading:
@@ -203,13 +215,25 @@ class _Charges:
         remarks = []
         if homeless:
             remarks.append(f"The file of {len(homeless)} tests was not found in the tree, such as {homeless[0]}.")
-        return ReachReading(columns, tuple(remarks))
+        functions = self.functions.reading({test: self._functions_run(test, columns[test]) for test in columns})
+        if self.functions.table and not functions.table:
+            remarks.append("There are too many functions to send which of them each test ran.")
+        return ReachReading(columns, tuple(remarks), functions)
+
+    def _functions_run(self, test: str, columns: frozenset[Column]) -> int:
+        contexts = self.fixture_map.shared_contexts(test) if test in self.fixture_map.tests else ()
+        return self.functions.run_by(test, contexts, (path for path, part in columns if part == MODULE))
 
     def _gather(self, lines: Lines) -> None:
         shared = self.fixture_map.contexts
         for context, files in lines.items():
             ran = self._ran(files)
             phase = phase_of(context)
+            self.functions.note(
+                context,
+                phase.test if phase else None,
+                {self.places[path]: mask for path, mask in files.items() if path in self.places},
+            )
             if phase is None:
                 self.outside.add(ran)
                 continue

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from quarantine.client.changed_lines import ChangedLines
 from quarantine.client.parts import Part
 from quarantine.loop.judged import UNKNOWN, Spent
 from quarantine.loop.patch import Patch
@@ -20,6 +21,7 @@ class Case(NamedTuple):
         patch: None for the base itself.
         number: of the attempt.
         changed: the parts in which the tree differs from the base.
+        lines: the same by functions and lines.
     """
 
     workspace: Workspace
@@ -29,8 +31,9 @@ class Case(NamedTuple):
     changed: Sequence[Part]
     subset: Subset
     spent: Spent = UNKNOWN
+    lines: Sequence[ChangedLines] = ()
 
     @property
     def on_base(self) -> "Case":
         """The same tests on the base."""
-        return self._replace(patch=None, changed=())
+        return self._replace(patch=None, changed=(), lines=())

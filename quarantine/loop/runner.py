@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quarantine.client.changed_lines import ChangedLines
 from quarantine.client.errors import ClientConfigurationError, ClientError
 from quarantine.client.parts import Part
 from quarantine.client.target import Target
@@ -31,7 +32,7 @@ from quarantine.loop.patch import SEND, Patch
 from quarantine.loop.pinning import Pinned, few, lock_files
 from quarantine.loop.protected import Protected
 from quarantine.loop.setup import Ready, Settings, pinned
-from quarantine.loop.subset import EVERYTHING, Impact, Subset, changed_parts, choose
+from quarantine.loop.subset import EVERYTHING, Impact, Subset, changed_parts, choose, lines_changed
 from quarantine.loop.ticket import Ticket
 from quarantine.loop.wire import build_part, question_of, rerun_note, variant_of
 from quarantine.loop.workspace import Workspace
@@ -110,14 +111,14 @@ class CommandRunner:
         self, workspace: Workspace, ticket: Ticket, patch: Patch, *, attempt: int, spent: Spent = UNKNOWN
     ) -> Judged:
         """Return the verdict on a patch by the impacted tests; see `Runner`."""
-        changed = self._changed(workspace, patch)
+        changed, lines = self._changed(workspace, patch)
         subset = self._chosen(workspace, ticket, changed)
-        return self._verdict(Case(workspace, ticket, patch, attempt, changed, subset, spent))
+        return self._verdict(Case(workspace, ticket, patch, attempt, changed, subset, spent, lines))
 
     def full(self, workspace: Workspace, ticket: Ticket, patch: Patch, *, attempt: int) -> Judged:
         """Return the verdict on a patch by every test; see `Runner`."""
-        changed = self._changed(workspace, patch)
-        return self._verdict(Case(workspace, ticket, patch, attempt, changed, EVERYTHING), once_more=True)
+        changed, lines = self._changed(workspace, patch)
+        return self._verdict(Case(workspace, ticket, patch, attempt, changed, EVERYTHING, lines=lines), once_more=True)
 
     def conclude(self, ticket: Ticket, end: End) -> None:
         """Tell the daemon how the loop ended; see `Runner`."""
@@ -129,12 +130,12 @@ class CommandRunner:
         except ClientError as error:
             self.told(f"The daemon did not note how the loop ended: {error}")
 
-    def _changed(self, workspace: Workspace, patch: Patch) -> Sequence[Part]:
-        """Return the parts that a patch changes; raises BadPatch when it does not apply or changes nothing."""
+    def _changed(self, workspace: Workspace, patch: Patch) -> tuple[Sequence[Part], Sequence[ChangedLines]]:
+        """Return the parts and lines a patch changes; raises BadPatch when it does not apply or changes nothing."""
         tree = self._fresh(workspace, patch)
         if tree.hash == workspace.base_tree:
             raise BadPatch("empty-patch", "The patch leaves every file as it is.", SEND)
-        return changed_parts(workspace, tree)
+        return changed_parts(workspace, tree), lines_changed(workspace, tree)
 
     def _chosen(self, workspace: Workspace, ticket: Ticket, changed: Sequence[Part]) -> Subset:
         ready, command = self._ready, Command(self.command)

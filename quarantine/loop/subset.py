@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from quarantine.client.changed_lines import ChangedLines, changed_lines
 from quarantine.client.errors import ClientError
 from quarantine.client.manifest import changed_since
 from quarantine.client.parts import Part
@@ -17,7 +18,7 @@ from quarantine.loop.command import Command
 from quarantine.loop.daemon import post
 from quarantine.loop.workspace import Workspace
 
-__all__ = ["EVERYTHING", "Impact", "Subset", "changed_parts", "choose", "collected_ids"]
+__all__ = ["EVERYTHING", "Impact", "Subset", "changed_parts", "choose", "collected_ids", "lines_changed"]
 
 _PYTHON = ".py"
 
@@ -78,6 +79,11 @@ class Impact(NamedTuple):
 def changed_parts(workspace: Workspace, tree: Tree) -> list[Part]:
     """Return the parts in which a tree differs from the base, computed from the files; the agent is not asked."""
     return changed_since(tree, workspace.base_commit, workspace.repository)
+
+
+def lines_changed(workspace: Workspace, tree: Tree) -> list[ChangedLines]:
+    """Return the lines in which a tree differs from the base, computed as `changed_parts` is."""
+    return changed_lines(tree, workspace.base_commit, workspace.repository)
 
 
 def choose(

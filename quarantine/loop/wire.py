@@ -78,6 +78,7 @@ def question_of(settings: Settings, case: Case, ran: Ran, canary: Canary) -> dic
         "base_tree": case.workspace.base_tree,
         "expected": None if case.subset.tests is None else list(case.subset.tests),
         "must_pass": list(case.ticket.must_pass),
+        "changed_lines": [list(lines) for lines in case.lines] or None,
         "can_rerun": True,
         "ticket": case.ticket.id,
         "attempt": case.number,

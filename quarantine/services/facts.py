@@ -45,6 +45,7 @@ class Case:
         names: the tests that each name in the question stands for.
         changed: what the change touched; None when nobody said.
         index: the reach maps; None without any.
+        functions: which functions tests ran, by the maps that say so; None without any, or when nobody told the lines.
         base_trees: the trees of the base, as far as anybody knows them.
         base_reruns: the runs of the base that were made for this verdict.
     """
@@ -57,6 +58,7 @@ class Case:
     names: Mapping[str, Tests]
     changed: Sequence[ChangedPart] | None
     index: ReachIndex | None
+    functions: ReachIndex | None
     head: Side
     base: Base
     base_trees: Sequence[str]

@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from quarantine.domain.build import ChangedPart
 from quarantine.domain.outcome import Lane
 from quarantine.policy.wording import listed, named, plural
-from quarantine.reach.columns import BLOB, BODY, MODULE
-from quarantine.reach.globs import ReachedBy
 from quarantine.services.facts import Case, View
-from quarantine.services.reach_index import ReachIndex
 from quarantine.services.run_facts import Gating
+from quarantine.services.unreached import UnreachedFile, unreached_of
 from quarantine.store import builds, histories, roster
 from quarantine.store.outcomes import Mask
 
@@ -21,7 +18,6 @@ _NAMED = 3
 _LISTED_FILES = 200
 _OWN_OPTION = frozenset({"job", "python"})
 """Pairs of a variant that the client's verbs have an option of their own for."""
-_SAID = {BODY: "functions", MODULE: "module-level code", BLOB: "the whole file"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +27,12 @@ class NotShown:
     Attributes:
         sentences: for a person.
         variant: the first of them, where the tests ran in a variant that trunk has never run; else None.
-        unreached: files with their changed parts that no passing gating test reached.
+        unreached: files with what changed in them that no passing gating test reached.
         exhaustive_owed: whether a run of the whole suite on the merge result is still owed.
     """
 
     sentences: tuple[str, ...]
-    unreached: tuple[tuple[str, tuple[str, ...]], ...]
+    unreached: tuple[UnreachedFile, ...]
     exhaustive_owed: bool
     variant: str | None = None
 
@@ -44,7 +40,7 @@ class NotShown:
         """Return the wire form."""
         return {
             "sentences": list(self.sentences),
-            "unreached": [{"path": path, "parts": list(parts)} for path, parts in self.unreached[:_LISTED_FILES]],
+            "unreached": [file.to_json() for file in self.unreached[:_LISTED_FILES]],
             "exhaustive_owed": self.exhaustive_owed,
             "variant": self.variant,
         }
@@ -57,15 +53,15 @@ def not_shown_by(case: Case, views: Sequence[View], gating: Gating, *, is_base_k
     """
     variant = _unknown_to_trunk(case, views)
     sentences = [variant] if variant else []
-    unreached: dict[str, list[str]] = {}
+    unreached: tuple[UnreachedFile, ...] = ()
     if case.changed is None:
         sentences.append("Nobody said what the change touched, so it is not known which of it the tests ran.")
     elif case.index is None:
         if case.changed:
             sentences.append("There is no reach map, so it is not known which of the changed code the tests ran.")
     else:
-        unreached, blind = _unreached(case.index, case.changed, _passing(case, views))
-        sentences += _told(unreached, blind)
+        unreached = unreached_of(case, case.index, case.changed, _passing(case, views))
+        sentences += _told(unreached)
     if gating.ran < gating.of:
         sentences.append(f"{gating.ran:,} of {plural(gating.of, 'gating test')} ran.")
     sentences += _ambiguous(case, views)
@@ -76,7 +72,7 @@ def not_shown_by(case: Case, views: Sequence[View], gating: Gating, *, is_base_k
     owed = not (is_whole and _is_on_trunks_head(case))
     if owed:
         sentences.append("A run of the whole suite on the merge result is still owed.")
-    return NotShown(tuple(sentences), tuple((path, tuple(parts)) for path, parts in unreached.items()), owed, variant)
+    return NotShown(tuple(sentences), unreached, owed, variant)
 
 
 def _is_on_trunks_head(case: Case) -> bool:
@@ -131,31 +127,13 @@ def _passing(case: Case, views: Sequence[View]) -> Mask:
     return found
 
 
-def _unreached(
-    index: ReachIndex, changed: Sequence[ChangedPart], passing: Mask
-) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the parts by file that no passing test reached, and those of the files that no map has ever seen."""
-    reached, seen = index.reached_by(passing), index.reach.paths()
-    unreached: dict[str, list[str]] = {}
-    blind: list[str] = []
-    for path, part, _ in sorted(changed, key=lambda one: one[:2]):
-        by = index.globs.reached_by(path, seen=path in seen)
-        if by is ReachedBy.ITS_TESTS and (path, part) not in reached:
-            unreached.setdefault(path, []).append(part)
-        elif by is ReachedBy.EVERY_TEST and path not in seen and not index.globs.is_global(path):
-            unreached.setdefault(path, []).append(part)
-            blind.append(path)
-    return unreached, list(dict.fromkeys(blind))
-
-
-def _told(unreached: dict[str, list[str]], blind: Sequence[str]) -> Iterable[str]:
-    known = [path for path in unreached if path not in blind]
-    for path in known[:_NAMED]:
-        parts = listed([_SAID.get(part, part) for part in unreached[path]])
-        what = f"{path}, which changed" if parts == _SAID[BLOB] else f"the changed {parts} of {path}"
-        yield f"No passing gating test reached {what}."
+def _told(unreached: Sequence[UnreachedFile]) -> Iterable[str]:
+    known = [file for file in unreached if not file.is_blind]
+    for file in known[:_NAMED]:
+        yield from file.sentences()
     if len(known) > _NAMED:
         yield f"The same goes for {plural(len(known) - _NAMED, 'other changed file')}."
+    blind = [file.path for file in unreached if file.is_blind]
     if blind:
         them = "it" if len(blind) == 1 else "them"
         yield f"No reach map has ever seen {named(blind, _NAMED)}, so nobody knows which tests depend on {them}."

@@ -16,6 +16,7 @@ from quarantine.services.build_part import Commit, Line, NoNul, Sha256, Word
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_NAMES = 200_000
+MAX_CHANGED_LINES = 20_000
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -29,6 +30,22 @@ Name = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]+$")]
 Names = Annotated[list[Name], Field(max_length=MAX_NAMES)]
 Amount = Annotated[float, AfterValidator(_finite)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+LineNumber = Annotated[int, Field(ge=1, le=100_000_000)]
+OfOneLine = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
+
+
+def _in_order(lines: tuple[str, str | None, int, int]) -> tuple[str, str | None, int, int]:
+    if lines[2] > lines[3]:
+        raise ValueError(f"The first line, {lines[2]}, should not come after the last, {lines[3]}")
+    return lines
+
+
+ChangedLines = Annotated[
+    tuple[OfOneLine, OfOneLine | None, LineNumber, LineNumber],
+    AfterValidator(_in_order),
+]
 
 
 class Canary(BaseModel):
@@ -58,6 +75,11 @@ class Question(BaseModel):
     )
     removed: Names = Field(
         default_factory=list, description="Tests that are gone or skipped on purpose. Refused from the agent lane."
+    )
+    changed_lines: Annotated[list[ChangedLines], Field(max_length=MAX_CHANGED_LINES)] | None = Field(
+        None,
+        description="`[path, function, first, last]` of the changed lines on the head's side: the function's qualified "
+        "name, `<module>` for what lies in no function of a Python file, null in other files.",
     )
     canary: Canary | None = Field(None, description="A test that must fail; dropped before anything is stored.")
     can_rerun: bool = Field(

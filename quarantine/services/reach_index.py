@@ -1,7 +1,7 @@
 """The reach maps of a project against its roster: which tests a change touches, and their fingerprints."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -56,8 +56,9 @@ class ReachIndex:
         reach = self.reach
         wanted = np.zeros(len(reach.tests), np.bool_)
         wanted[self.rows[tests[self.ordinals]]] = True
-        hit = np.unique(reach.indices[np.repeat(wanted, np.diff(reach.indptr))])
-        return {reach.columns[place] for place in hit.tolist()}
+        hit = np.zeros(len(reach.columns), np.bool_)
+        hit[reach.indices[np.repeat(wanted, np.diff(reach.indptr))]] = True
+        return {reach.columns[place] for place in np.flatnonzero(hit).tolist()}
 
     def fingerprints(self, secret: bytes, base: Hashes, changed: Iterable[ChangedPart], tests: int) -> Values:
         """Return each test's reach fingerprint, shape (tests,); 0 for tests without reach.
@@ -82,20 +83,38 @@ class ReachCache:
     """The index of each project, kept until a newer map or a new test comes in. Guarded by the app's lock."""
 
     _held: dict[int, tuple[int, int, ReachIndex | None]] = field(default_factory=dict)
+    _functions: dict[int, tuple[int, int, ReachIndex | None]] = field(default_factory=dict)
 
     def of(self, connection: Connection, project: Project, tests: int) -> ReachIndex | None:
         """Return the project's index for `tests` ordinals; None when it has no map."""
-        newest = reaches.newest(connection, project.id)
-        held = self._held.get(project.id)
-        if held is None or held[:2] != (newest, tests):
-            index = _index(connection, project.id, reaches.every(connection, project.id)) if newest else None
-            held = (newest, tests, index)
-            self._held[project.id] = held
-        return held[2]
+        return _kept(self._held, connection, project, tests, reaches.every)
+
+    def functions_of(self, connection: Connection, project: Project, tests: int) -> ReachIndex | None:
+        """Return the index of which functions tests ran, its columns (path, qualified name); None without such maps.
+
+        It is read when a verdict asks for it first: an ingest needs none.
+        """
+        return _kept(self._functions, connection, project, tests, reaches.functions)
 
     def forget(self, project_id: int) -> None:
         """Drop a project's index: it may know tests of a transaction that was rolled back."""
         self._held.pop(project_id, None)
+        self._functions.pop(project_id, None)
+
+
+def _kept(
+    held: dict[int, tuple[int, int, ReachIndex | None]],
+    connection: Connection,
+    project: Project,
+    tests: int,
+    maps: Callable[[Connection, int], list[ReachMap]],
+) -> ReachIndex | None:
+    newest = reaches.newest(connection, project.id)
+    known = held.get(project.id)
+    if known is None or known[:2] != (newest, tests):
+        index = _index(connection, project.id, maps(connection, project.id)) if newest else None
+        known = held[project.id] = (newest, tests, index)
+    return known[2]
 
 
 def _index(connection: Connection, project_id: int, maps: Sequence[ReachMap]) -> ReachIndex | None:

@@ -41,11 +41,12 @@ def add_reach(app: App, slug: str, bearer: Bearer, lines: Iterable[bytes], *, tr
         BadReach: a line is malformed, with its number.
     """
     require_trunk(bearer)
-    reach = read_json_lines(lines)
+    recorded = read_json_lines(lines)
+    reach = recorded.reach
     with app.lock, writing(app.engine) as connection:
         project, now = projects.by_slug(connection, slug, lock=True), app.clock()
         unstable = _mark_unstable(connection, project.id, reach, tree)
-        number = reaches.add(connection, project.id, reach, tree=tree, now=now)
+        number = reaches.add(connection, project.id, recorded, tree=tree, now=now)
         found = ordinals_by_name(connection, project.id, reach.tests)
         unknown = [name for name, ordinals in zip(reach.tests, found, strict=True) if not ordinals]
         detail = {"number": number, "tests": len(reach.tests), "tree": tree}

@@ -363,6 +363,7 @@ def _case(
         names=app.names.resolve(connection, project.id, named, project.tests),
         changed=_changed(row["changed"]),
         index=app.reach.of(connection, project, project.tests),
+        functions=app.reach.functions_of(connection, project, project.tests) if question.changed_lines else None,
         head=head,
         base=base_of(
             connection,

@@ -1,10 +1,12 @@
 """Reach maps and manifests, as compressed bytes."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, func, select
 
 from quarantine.reach.reach_map import ReachMap
+from quarantine.reach.recorded import Recorded, functions_in, reach_in
 from quarantine.store.sql import insert_new
 from quarantine.store.tables import MANIFEST, REACH_MAP
 
@@ -18,7 +20,7 @@ def newest(connection: Connection, project_id: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def add(connection: Connection, project_id: int, reach: ReachMap, *, tree: str | None, now: datetime) -> int:
+def add(connection: Connection, project_id: int, recorded: Recorded, *, tree: str | None, now: datetime) -> int:
     """Store a map, forget the oldest beyond `KEPT_MAPS`, and return its number."""
     number = newest(connection, project_id) + 1
     row = {
@@ -26,9 +28,9 @@ def add(connection: Connection, project_id: int, reach: ReachMap, *, tree: str |
         "number": number,
         "received_at": now,
         "tree": tree,
-        "tests": len(reach.tests),
-        "columns": len(reach.columns),
-        "body": reach.to_bytes(),
+        "tests": len(recorded.reach.tests),
+        "columns": len(recorded.reach.columns),
+        "body": recorded.to_bytes(),
     }
     connection.execute(REACH_MAP.insert().values(row))
     old = (REACH_MAP.c.project_id == project_id, REACH_MAP.c.number <= number - KEPT_MAPS)
@@ -38,8 +40,18 @@ def add(connection: Connection, project_id: int, reach: ReachMap, *, tree: str |
 
 def every(connection: Connection, project_id: int) -> list[ReachMap]:
     """Return the maps that are kept, the oldest first."""
+    return [reach_in(body) for body in _bodies(connection, project_id)]
+
+
+def functions(connection: Connection, project_id: int) -> list[ReachMap]:
+    """Return which functions ran, from those of the kept maps that say so, the oldest first."""
+    found = (functions_in(body) for body in _bodies(connection, project_id))
+    return [one for one in found if one is not None]
+
+
+def _bodies(connection: Connection, project_id: int) -> Iterable[bytes]:
     query = select(REACH_MAP.c.body).where(REACH_MAP.c.project_id == project_id).order_by(REACH_MAP.c.number)
-    return [ReachMap.from_bytes(body) for body in connection.execute(query).scalars()]
+    return connection.execute(query).scalars()
 
 
 def latest_of_tree(connection: Connection, project_id: int, tree: str) -> ReachMap | None:
@@ -47,7 +59,7 @@ def latest_of_tree(connection: Connection, project_id: int, tree: str) -> ReachM
     which = (REACH_MAP.c.project_id == project_id, REACH_MAP.c.tree == tree)
     query = select(REACH_MAP.c.body).where(*which).order_by(REACH_MAP.c.number.desc()).limit(1)
     body = connection.execute(query).scalar()
-    return ReachMap.from_bytes(body) if body is not None else None
+    return reach_in(body) if body is not None else None
 
 
 def add_manifest(

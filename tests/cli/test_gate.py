@@ -83,6 +83,10 @@ def gate(shell: Shell, url: str, *words: str | Path, code: int | None = 0, repor
     return shell.run("gate", *at, *words, "--url", url, "--project", PROJECT, code=code)
 
 
+CHANGED = {"changed_lines": [["shop.py", "<module>", 1, 1]]}
+"""What the question says of the change that the fixture makes."""
+
+
 def snapshot_of(*names: str, mode: str = "enforce") -> dict[str, Any]:
     """Return a gating set in which these tests do not gate."""
     return {
@@ -109,14 +113,14 @@ def test_the_exit_code_is_the_verdict(
     assert (asked.build["build"], asked.build["exit_code"], asked.reports) == ("b1", 1, {"r.xml": RED})
     assert asked.build["commit"] == repository.head
     assert [part[0] for part in asked.build["changed"]] == ["shop.py"]
-    assert asked.question == {"schema": 1, "can_rerun": False, "root": str(repository.path)}
+    assert asked.question == {"schema": 1, "can_rerun": False, "root": str(repository.path), **CHANGED}
 
 
 def test_the_whole_answer_can_be_read(shell: Shell, judge: FakeJudge, repository: Repository) -> None:
     """What it is, why, each test, what it does not show, the record; nothing in it acts on the terminal."""
     judge.answering(REJECT)
     said = gate(shell, judge.url, "--record", "record.txt", code=1)
-    unreached = [*(f"  not reached: shop{n}.py (body)" for n in range(10)), "  not reached: 2 more files", ""]
+    unreached = [*(f"  not reached: shop{n}.py (body)" for n in range(10)), "  not reached: 2 more places", ""]
     record = ["", "For whoever mends it", "  exit code 1", "  t2: assert 19 == 20", ""]
     end = f"\nEvidence: {judge.url}/projects/ledger/verdicts/17\n"
     assert said.out == TEXT + "\n".join([*unreached[:-1], *record]) + end
@@ -142,11 +146,25 @@ def test_what_is_asked_for_is_asked(shell: Shell, judge: FakeJudge, repository: 
         "must_pass": ["a", "b"],
         "removed": ["c"],
         "log": "out/log",
+        **CHANGED,
     }
     gate(shell, judge.url, "--expect", "../names.json")
     assert (judge.asked[1].question or {})["expected"] == ["a\nb"]
     gate(shell, judge.url, "--command", "true", "--no-reruns")
-    assert judge.asked[2].question == {"schema": 1, "can_rerun": False, "root": str(repository.path)}
+    assert judge.asked[2].question == {"schema": 1, "can_rerun": False, "root": str(repository.path), **CHANGED}
+
+
+def test_lines_that_were_not_reached_are_told(shell: Shell, judge: FakeJudge, repository: Repository) -> None:
+    """The changed lines go with the question; those the daemon names come out one a line, as text and no more."""
+    (repository.path / "shop.py").write_text("def price():\n    return 2\n\n\ndef rebate():\n    return 1\n")
+    pieces = [{"text": "lines 5-6 (in rebate; new, no map has seen it)"}, {"text": "line 2 (in a\nb)"}]
+    unreached = [{"path": "shop.py", "parts": ["body"], "pieces": pieces}]
+    judge.answering(answer(not_shown={"sentences": [], "unreached": unreached, "exhaustive_owed": True}))
+    said = gate(shell, judge.url)
+    assert "  not reached: shop.py lines 5-6 (in rebate; new, no map has seen it)\n" in said.out
+    assert "  not reached: shop.py line 2 (in a\\nb)\n" in said.out
+    told = (judge.asked[0].question or {})["changed_lines"]
+    assert ["shop.py", "rebate", 5, 6] in told
 
 
 def test_reruns_are_told_as_they_are_made(shell: Shell, judge: FakeJudge, repository: Repository) -> None:

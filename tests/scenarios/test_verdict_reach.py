@@ -55,8 +55,8 @@ def test_changed_parts_that_no_passing_test_reached_are_named(mapped: World) -> 
     verdict = ask(mapped, "head", {"t0": "P", "t1": "F"}, changed=parts, question={"can_rerun": False})
     shown = verdict["not_shown"]
     assert shown["unreached"] == [
-        {"path": "shop/m1.py", "parts": ["body", "module"]},
-        {"path": "shop/new.py", "parts": ["body"]},
+        {"path": "shop/m1.py", "parts": ["body", "module"], "pieces": [], "pieces_left_out": 0},
+        {"path": "shop/new.py", "parts": ["body"], "pieces": [], "pieces_left_out": 0},
     ]
     said = " ".join(shown["sentences"])
     assert "No passing gating test reached the changed functions and module-level code of shop/m1.py." in said

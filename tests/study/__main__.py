@@ -73,7 +73,7 @@ def study(workshop: Workshop, count: int) -> dict[str, Any]:
     passed = _passed(workshop.outcomes(*options))
     reading = reach_of_coverage(workshop.coverage_file, read_tree(workshop.root))
     users = _users(workshop)
-    reach = read_json_lines(to_json_lines(reading))
+    reach = read_json_lines(to_json_lines(reading)).reach
     passed &= _passed(workshop.outcomes())  # a test that does not pass twice says nothing about mutants
     trials = [_trial(workshop, reach, passed, mutant, users) for mutant in mutants_of(workshop.sources(), count, SEED)]
     return {

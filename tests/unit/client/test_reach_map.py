@@ -309,8 +309,13 @@ def test_a_real_recording(tmp_path: Path) -> None:
         env={"PYTHONPATH": "src", "PATH": "", "COVERAGE_CORE": "ctrace", "COVERAGE_FILE": "data.coverage"},
     )
     reading = reach_of_coverage(tmp_path / "data.coverage", read_tree(tmp_path))
-    found = read_json_lines(to_json_lines(reading))
+    found, functions = read_json_lines(to_json_lines(reading))
     assert dict(found.items()) == reading.columns
+    assert functions is not None
+    assert functions.reach(CART) == {
+        ("src/shop/cart.py", "total"), ("src/shop/rates.py", "rate"), ("tests/test_cart.py", "test_total"),
+    }  # fmt: skip
+    assert ("src/shop/lonely.py", "lonely") in functions.columns
     assert bodies(set(found.reach(CART))) == {"cart.py", "rates.py", "tests/test_cart.py"}
     second = set(found.reach("tests/test_more.py::TestRates::test_b"))
     assert bodies(second) == {"lonely.py", "tests/test_more.py"}

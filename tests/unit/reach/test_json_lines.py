@@ -6,6 +6,7 @@ import pytest
 
 from quarantine.errors import BadReach
 from quarantine.reach.json_lines import read_json_lines
+from quarantine.reach.recorded import functions_in, reach_in
 
 
 def test_every_form() -> None:
@@ -19,7 +20,7 @@ def test_every_form() -> None:
             json.dumps({"test": "u", "files": ["d.py"]}),
             json.dumps({"test": "v", "columns": []}),
         ]
-    )
+    ).reach
     assert made.reach("t") == {("b.py", "body"), ("c.py", "blob"), ("page.html", "blob")}
     assert made.reach("u") == {("d.py", "body"), ("d.py", "module"), ("d.py", "blob")}
     assert made.tests == ("t", "u", "v")
@@ -48,6 +49,15 @@ def test_every_form() -> None:
         ('{"table": {}}', "no list"),
         ('{"table": [3]}', "names a column 3"),
         (b'{"test": "\xff", "files": []}', "is not JSON"),
+        ('{"test": "t", "files": [], "functions": [0]}', "names functions before there is a table"),
+        ('{"function_table": {}}', "no list"),
+        ('{"function_table": [["a.py"]]}', "no \\[path, qualified name\\]"),
+        ('{"function_table": [["a.py", 3]]}', "no \\[path, qualified name\\]"),
+        ('{"function_table": [["a.py", ""]]}', "no \\[path, qualified name\\]"),
+        ('{"function_table": [["a.py", "f\\u001b[2J"]]}', "more than a line of text"),
+        (json.dumps({"function_table": [["a.py", "f" * 1001]]}), "more than a line of text"),
+        ('{"function_table": [["a.py", "f"], ["a.py", "f"]]}', "a function twice"),
+        (json.dumps({"function_table": [["a.py", str(number)] for number in range(200_001)]}), "200,001 functions"),
     ],
 )
 def test_a_line_that_is_not_as_described(line: str | bytes, says: str) -> None:
@@ -55,6 +65,54 @@ def test_a_line_that_is_not_as_described(line: str | bytes, says: str) -> None:
     good = '{"test": "t", "files": []}'
     with pytest.raises(BadReach, match=rf"^Line 3 of the reach map .*({says})"):
         read_json_lines([good, "", line])
+
+
+@pytest.mark.parametrize(
+    ("functions", "says"),
+    [("[2]", "place that the table of 2 has not"), ("[-1]", "has not"), ("[true]", "no list"), ("3", "no list")],
+)
+def test_functions_that_the_table_has_not(functions: str, says: str) -> None:
+    """A place outside of the table, or what is no place, is said with the number of the line."""
+    table = '{"function_table": [["a.py", "<module>"], ["a.py", "f"]]}'
+    with pytest.raises(BadReach, match=rf"^Line 2 of the reach map .*{says}"):
+        read_json_lines([table, f'{{"test": "t", "files": [], "functions": {functions}}}'])
+    with pytest.raises(BadReach, match=r"^Line 2 of the reach map is a second table"):
+        read_json_lines([table, table])
+
+
+def test_no_more_than_so_many_functions_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pairs of a test and a function are bounded over the whole map, however they are spread."""
+    monkeypatch.setattr("quarantine.reach.functions.MOST_RUN", 3)
+    lines = ['{"function_table": [["a.py", "f"], ["a.py", "g"]]}']
+    lines += [f'{{"test": "{test}", "files": [], "functions": [0, 1]}}' for test in "tu"]
+    with pytest.raises(BadReach, match=r"^Line 3 .* at most 3 pairs"):
+        read_json_lines(lines)
+
+
+def test_functions_stand_beside_the_reach() -> None:
+    """Those no test ran are columns too; what is not said of functions changes nothing of the reach, nor its bytes."""
+    lines = [
+        json.dumps({"function_table": [["b.py", "g"], ["a.py", "f"], ["a.py", "<module>"]]}),
+        json.dumps({"test": "u", "files": ["a.py"], "functions": [0, 1]}),
+        json.dumps({"test": "t", "files": ["a.py"], "functions": [1]}),
+        json.dumps({"test": "t", "files": ["b.py"], "functions": [1, 0]}),
+        json.dumps({"test": "v", "files": []}),
+    ]
+    recorded = read_json_lines(lines)
+    functions = recorded.functions
+    assert functions is not None
+    assert functions.columns == (("a.py", "<module>"), ("a.py", "f"), ("b.py", "g"))
+    assert dict(functions.items()) == {name: {("a.py", "f"), ("b.py", "g")} for name in "tu"}
+    plain = [
+        json.dumps({key: value for key, value in json.loads(line).items() if key != "functions"}) for line in lines
+    ]
+    old = read_json_lines(plain[1:])
+    assert (old.functions, old.to_bytes()) == (None, recorded.reach.to_bytes())
+    assert dict(reach_in(recorded.to_bytes()).items()) == dict(recorded.reach.items())
+    assert functions_in(recorded.to_bytes()).to_bytes() == functions.to_bytes()  # type: ignore[union-attr]  # it is there
+    assert functions_in(old.to_bytes()) is None
+    with pytest.raises(BadReach, match="cut off"):
+        reach_in(recorded.to_bytes()[:40])
 
 
 def test_a_map_without_tests() -> None:
