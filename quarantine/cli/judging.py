@@ -37,7 +37,8 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 EXIT_CODES = {"accept": 0, "reject": 1, "inconclusive": 3}
-_MISTAKE, _INTERRUPTED, _TERMINATED = 2, 130, 143
+_MISTAKE, _INTERRUPTED, _FIRST_SIGNAL = 2, 130, 128
+_STOPPING = (signal.SIGTERM, signal.SIGHUP)
 _ASKED_WRONGLY = frozenset({400, 409, 422})
 """Refusals of the question itself: no snapshot answers it instead."""
 _GLOB = frozenset("*?[")
@@ -87,10 +88,11 @@ def on_verdict(function: F) -> F:
 def exits_of_a_verdict(context: click.Context) -> Iterator[None]:
     """Let no mishap look like a verdict: whatever is none ends with 2, and what is running is killed when we are."""
 
-    def terminated(*_: object) -> NoReturn:
-        raise SystemExit(_TERMINATED)
+    def stopped(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(_FIRST_SIGNAL + number)
 
-    previous = signal.signal(signal.SIGTERM, terminated)
+    heard = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]  # as `nohup` asks
+    previous = [(number, signal.signal(number, stopped)) for number in heard]
     try:
         yield
     except KeyboardInterrupt:
@@ -110,7 +112,8 @@ def exits_of_a_verdict(context: click.Context) -> Iterator[None]:
             complain("That is a mistake of quarantine's own, and no verdict.")
         context.exit(_MISTAKE)
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous:
+            signal.signal(number, handler)
 
 
 def as_a_run(part: Mapping[str, Any]) -> dict[str, Any]:

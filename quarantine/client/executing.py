@@ -1,16 +1,15 @@
 """One execution of a suite's command: by the shell as CI did, bounded in time, nothing of it left running."""
 
 import os
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from quarantine.client.environment import named
 from quarantine.client.instants import iso_instant, monotonic_s, wall_s
 from quarantine.client.report_files import EVERY_XML, reads_like_junit, states, written_since
+from quarantine.client.supervised import Stream, Supervised
 
 __all__ = ["TIMEOUT_S", "Execution", "execute", "suite_environment"]
 
@@ -18,10 +17,7 @@ TIMEOUT_S = 3600.0
 _NOT_PASSED_ON = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "QUARANTINE_TOKEN"}
 )
-_FIRST_SIGNAL = 128
-
-Output = int | IO[bytes] | None
-"""Where a stream goes, as subprocess takes it; None passes this process's own on."""
+_FIRST_SIGNAL, _KILLED = 128, 9
 
 
 class Execution(NamedTuple):
@@ -54,11 +50,11 @@ def execute(
     *,
     environment: Mapping[str, str],
     timeout_s: float | None = TIMEOUT_S,
-    stdin: Output = subprocess.DEVNULL,
-    stdout: Output = subprocess.DEVNULL,
-    stderr: Output = subprocess.DEVNULL,
+    stdin: Stream = subprocess.DEVNULL,
+    stdout: Stream = subprocess.DEVNULL,
+    stderr: Stream = subprocess.DEVNULL,
 ) -> Execution:
-    """Run a command line in a folder by /bin/sh and return what came of it.
+    """Run a command line in a folder by /bin/sh and return what came of it; nothing it started runs on.
 
     Args:
         command: one line for the shell.
@@ -66,7 +62,7 @@ def execute(
         patterns: globs that find its reports; see `report_files.matching`. With `EVERY_XML` alone only what reads like
             JUnit counts.
         environment: the variables it sees.
-        timeout_s: seconds after which it is killed with its children; None waits for its end.
+        timeout_s: seconds after which it is killed with all it started; None waits for its end.
         stdin: what it reads.
         stdout: where its output goes.
         stderr: where its complaints go.
@@ -98,29 +94,14 @@ def _run(
     folder: Path,
     environment: Mapping[str, str],
     timeout_s: float | None,
-    streams: tuple[Output, Output, Output],
+    streams: tuple[Stream, Stream, Stream],
 ) -> int | None:
-    stdin, stdout, stderr = streams
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        cwd=folder,
-        env=environment,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        start_new_session=True,
-    )
-    try:
-        ended = process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        _kill_group(process)
-    return ended if ended >= 0 else _FIRST_SIGNAL - ended
-
-
-def _kill_group(process: "subprocess.Popen[bytes]") -> None:
-    """Kill whatever the command left running."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with Supervised(["/bin/sh", "-c", command], folder, environment, streams) as supervised:
+        if not supervised.wait(timeout_s):
+            return None
+    report = supervised.report()
+    if report is None:  # it killed the supervisor, and was killed for it
+        return _FIRST_SIGNAL + _KILLED
+    if report.errno or report.exit is None:
+        raise OSError(report.errno, os.strerror(report.errno), "/bin/sh")
+    return report.exit if report.exit >= 0 else _FIRST_SIGNAL - report.exit

@@ -7,20 +7,20 @@ the one that is claimed, before and after; otherwise it is not made or not used,
 import os
 import shutil
 import sys
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from quarantine.client.claims import scratch_folder, scratch_worktree
 from quarantine.client.errors import ClientError, TreeError
 from quarantine.client.executing import Execution, execute, suite_environment
 from quarantine.client.git import git, is_shallow
 from quarantine.client.local_code import COPY, LocalCode, local_code
 from quarantine.client.report_files import matching
 from quarantine.client.tree import Tree, read_tree
-from quarantine.client.worktrees import checkout, scratch_worktree
+from quarantine.client.worktrees import checkout
 
 __all__ = ["JudgedRun", "Outcome", "Place", "reports_kept", "rerun_of"]
 
@@ -85,10 +85,10 @@ def rerun_of(run: JudgedRun, place: Place, *, timeout_s: float) -> Iterator[Outc
         place: on the head or on the base.
         timeout_s: seconds after which it is killed with its children.
     """
-    with tempfile.TemporaryDirectory(prefix="quarantine-rerun-") as scratch:
+    with scratch_folder("rerun") as scratch:
         again = _on_head if place == "head" else _on_base
         try:
-            outcome = again(run, Path(scratch), timeout_s)
+            outcome = again(run, scratch, timeout_s)
         except ClientError as error:
             outcome = _left_out(str(error))
         yield outcome
@@ -98,8 +98,8 @@ def rerun_of(run: JudgedRun, place: Place, *, timeout_s: float) -> Iterator[Outc
 def reports_kept(run: JudgedRun) -> Iterator[None]:
     """Put the reports of the judged run back when the block is left: a rerun in the same folder writes over them."""
     present = matching(run.root, run.patterns)
-    with tempfile.TemporaryDirectory(prefix="quarantine-reports-") as scratch:
-        copies = [(path, Path(scratch) / str(number)) for number, path in enumerate(present)]
+    with scratch_folder("reports") as scratch:
+        copies = [(path, scratch / str(number)) for number, path in enumerate(present)]
         for path, copy in copies:
             shutil.copy2(path, copy)
         try:

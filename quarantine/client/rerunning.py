@@ -1,7 +1,8 @@
 """Making the reruns the daemon wants: the recorded command, whole, on the byte-identical tree, in the same environment.
 
 Only trees of the trunk lane are rerun here, for only those can be had from a commit. Each runs in a worktree of its
-own that is removed afterwards. A rerun that would not be the same run again is not made, and the reason is said.
+own that is removed afterwards; what a killed process leaves of it, the next rerun removes. A rerun that would not be
+the same run again is not made, and the reason is said.
 """
 
 import uuid
@@ -10,12 +11,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quarantine.client.claims import scratch_worktree, sweep
 from quarantine.client.environment import Environment, environment_of
 from quarantine.client.errors import ClientError, TreeError
 from quarantine.client.executing import TIMEOUT_S, execute, suite_environment
 from quarantine.client.local_code import COPY, local_code
 from quarantine.client.tree import read_tree
-from quarantine.client.worktrees import checkout, scratch_worktree
+from quarantine.client.worktrees import checkout
 
 __all__ = ["Outcome", "Rerun", "rerun", "reruns_of"]
 
@@ -79,6 +81,7 @@ def rerun(
     if code.copies:
         yield _left_out(COPY.format(" and ".join(code.copies)))
         return
+    sweep(repository)
     with ExitStack() as stack:
         try:
             tree = stack.enter_context(scratch_worktree(repository, wanted.commit))

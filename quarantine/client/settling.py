@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quarantine.client.claims import sweep
 from quarantine.client.errors import Refused
 from quarantine.client.executing import TIMEOUT_S
 from quarantine.client.head_and_base import JudgedRun, Outcome, Place, reports_kept, rerun_of
@@ -46,7 +47,8 @@ def settled_verdict(
     """Return the verdict on a run, after the reruns that were wanted and could be made.
 
     When no further rerun can be had though one is wanted, the daemon is asked for its answer without. When it is lost
-    on the way the verdict stays as it last was, which is then not final.
+    on the way the verdict stays as it last was, which is then not final. What runs that were killed have left behind is
+    removed first.
 
     Args:
         target: whom to ask.
@@ -59,6 +61,8 @@ def settled_verdict(
     Raises:
         Refused, Unreachable, OSError: as in `ask_verdict`, from the first question only.
     """
+    for folder in sweep(run.root):
+        told(f"{folder} was left by a run that was killed; it has been removed.")
     can_rerun = bool(run.command) and budget.most > 0
     verdict = ask_verdict(target, run.build_part, {**question, "can_rerun": can_rerun}, reports)
     if verdict.final or not can_rerun:

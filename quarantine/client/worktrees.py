@@ -6,7 +6,6 @@ Adding and removing wait for a lock on a file in the clone's git folder. The sys
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from quarantine.client.errors import TreeError
 from quarantine.client.git import git, top_level
 
-__all__ = ["LOCK_FILE", "add_worktree", "alone", "checkout", "remove_worktree", "scratch_worktree"]
+__all__ = ["LOCK_FILE", "add_worktree", "alone", "checkout", "remove_worktree"]
 
 LOCK_FILE = "quarantine-worktrees.lock"
 
@@ -50,18 +49,6 @@ def alone(repository: Path) -> Iterator[None]:
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-@contextmanager
-def scratch_worktree(repository: Path, commit: str) -> Iterator[Path]:
-    """Check a commit out in a scratch folder for as long as the block runs; raises TreeError."""
-    scratch = Path(tempfile.mkdtemp(prefix="quarantine-rerun-")).resolve()
-    try:
-        add_worktree(repository, scratch / "tree", commit)
-        yield scratch / "tree"
-    finally:
-        remove_worktree(repository, scratch / "tree")
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def checkout(repository: Path) -> Path:

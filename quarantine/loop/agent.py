@@ -8,19 +8,17 @@ used may write `{"tokens": 1200, "cost": 0.03}` to the file that AGENT_USAGE_FIL
 
 import json
 import os
-import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+from quarantine.client.claims import scratch_folder
 from quarantine.client.errors import ClientConfigurationError
 from quarantine.client.instants import monotonic_s
 from quarantine.loop.edits import Edits, WatchedFolder
 from quarantine.loop.errors import BadPatch, ProcessError
 from quarantine.loop.patch import MAX_BYTES, SEND, Patch
 from quarantine.loop.processes import Finished, Limits, run
-from quarantine.loop.removal import remove
 
 __all__ = ["Agent", "Answer", "CommandAgent", "Mode", "Proposal", "ScriptedAgent", "agent_environment"]
 
@@ -121,7 +119,7 @@ class CommandAgent:
             ProcessError: it cannot be started, or the shell says that there is no such command.
             TreeError: there is no folder.
         """
-        with _scratch() as ours, _scratch() as its:
+        with scratch_folder("agent") as ours, scratch_folder("agent") as its:
             watched = None if self.mode == "diff" else WatchedFolder(folder, ours)
             finished = self._run(prompt, folder, its)
             tokens, cost = _usage(its / "usage.json")
@@ -192,7 +190,7 @@ class ScriptedAgent:
         answer = self._answers[number] if number < len(self._answers) else b""
         if not callable(answer):
             return _printed(answer)._replace(seconds=monotonic_s() - begun)
-        with _scratch() as ours:
+        with scratch_folder("agent") as ours:
             watched = WatchedFolder(folder, ours)
             said = answer(prompt, folder)
             proposal = _edited(watched) if said is None else _printed(said)
@@ -282,16 +280,3 @@ def _usage(file: Path) -> tuple[int | None, float | None]:
         tokens if isinstance(tokens, int) and 0 <= tokens < _SENSIBLE else None,
         float(cost) if isinstance(cost, (int, float)) and 0 <= cost < _SENSIBLE else None,
     )
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """Yield a folder that is gone afterwards, whatever was left in it."""
-    place = Path(tempfile.mkdtemp(prefix="quarantine-agent-")).resolve()
-    trash = Path(tempfile.mkdtemp(prefix="quarantine-agent-")).resolve()
-    try:
-        yield place
-    finally:
-        with suppress(OSError):
-            remove(str(place), trash)
-            trash.rmdir()

@@ -24,9 +24,9 @@ from typing import NamedTuple
 from quarantine.client.errors import TreeError
 from quarantine.client.git import blobs
 from quarantine.client.instants import monotonic_s
+from quarantine.client.removal import remove
 from quarantine.client.tree import Tree
 from quarantine.loop.errors import WorkspaceError
-from quarantine.loop.removal import remove
 
 __all__ = ["CleanState", "Difference"]
 

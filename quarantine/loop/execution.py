@@ -8,13 +8,13 @@ import os
 import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from quarantine.client.claims import scratch_folder
 from quarantine.client.instants import iso_instant, wall_s
 from quarantine.client.report_files import matching
 from quarantine.client.tree import Tree, read_tree
@@ -104,7 +104,7 @@ class Execution:
             ProcessError: the command cannot be started.
             ClientConfigurationError: there is no folder for the canary.
         """
-        with _scratch("quarantine-run-") as outside, _scratch("quarantine-home-") as home:
+        with scratch_folder("run") as outside, scratch_folder("home") as home:
             report = outside / secrets.token_hex(8) / "junit.xml"
             report.parent.mkdir()
             started_at = iso_instant(wall_s())
@@ -135,7 +135,7 @@ class Execution:
 
     def listed(self, root: Path, command: str) -> Finished:
         """Run a command that lists tests, as the tests are run."""
-        with _scratch("quarantine-home-") as home:
+        with scratch_folder("home") as home:
             return run(
                 command,
                 cwd=root,
@@ -173,16 +173,6 @@ class Execution:
         parts = [f"$ {line}\n".encode("utf-8", "surrogateescape"), finished.stdout, finished.stderr]
         path.write_bytes(b"".join(parts))
         return path
-
-
-@contextmanager
-def _scratch(prefix: str) -> Iterator[Path]:
-    """Make a folder of a name nobody knows, readable by this user alone, for as long as the block runs."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _scratch_variables(home: Path) -> dict[str, str]:

@@ -1,32 +1,22 @@
 """Running a command that is not trusted to end: a time-out, an output cap, and nothing of it left running afterwards.
 
-The command runs below a small supervisor (see there), in a session of its own. When this process dies, even by kill -9,
-the supervisor kills what it runs. Not caught, and no wrapper of the same user could: work handed to a service outside
-(`systemd-run`, `at`, a container daemon), programs that run as another user, and a process that kills the supervisor
-after it has cleared its own environment. Where there is no /proc only the command's own session is killed.
+What keeps it from living on, and what that does not catch, is in `quarantine.client.supervised`.
 """
 
-import json
 import os
 import selectors
 import signal
 import subprocess
-import sys
-import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, NamedTuple
 
 from quarantine.client.instants import monotonic_s
-from quarantine.loop import supervisor
+from quarantine.client.supervised import CLOSING_S, Supervised
 from quarantine.loop.errors import ProcessError
 
 __all__ = ["Finished", "Limits", "run"]
 
-_MARK = "RUN_MARK"
-"""Variable that marks all that a command starts, to find it when its supervisor was killed."""
-_CLOSING_S = 10.0
 _READ_BYTES = 256 * 1024
 
 
@@ -138,17 +128,18 @@ def run(
         ProcessError: it can not be started.
     """
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
-    mark = uuid.uuid4().hex
     begun = monotonic_s()
-    with _Supervised(words, cwd, dict(env) | {_MARK: mark}, limits) as supervised:
-        outputs = supervised.outputs(stdin, max_output_bytes, begun + timeout_s, kill_on_flood=kill_on_flood)
+    try:
+        started = Supervised(words, cwd, env, (subprocess.PIPE,) * 3, limits=limits.spelled())
+    except (OSError, ValueError) as error:
+        raise ProcessError(f"{words[0]} cannot be run in {cwd}: {error}.") from error
+    with started as supervised:
+        outputs = _outputs(supervised, stdin, max_output_bytes, begun + timeout_s, kill_on_flood=kill_on_flood)
     report = supervised.report()
-    if report is None:
-        _kill_marked(mark)
-    elif report["errno"]:
-        raise ProcessError(f"{words[0]} cannot be run: {os.strerror(report['errno'])}.", mend="Is it installed?")
+    if report is not None and report.errno:
+        raise ProcessError(f"{words[0]} cannot be run: {os.strerror(report.errno)}.", mend="Is it installed?")
     return Finished(
-        exit_code=-signal.SIGKILL if report is None or report["exit"] is None else report["exit"],
+        exit_code=-signal.SIGKILL if report is None or report.exit is None else report.exit,
         stdout=outputs.stdout.content(),
         stderr=outputs.stderr.content(),
         stdout_bytes=outputs.stdout.total,
@@ -156,8 +147,8 @@ def run(
         timed_out=outputs.ended_for == "time",
         flooded=outputs.ended_for == "flood",
         seconds=monotonic_s() - begun,
-        left_behind=0 if report is None else report["left_behind"],
-        unkilled=0 if report is None else report["unkilled"],
+        left_behind=0 if report is None else report.left_behind,
+        unkilled=0 if report is None else report.unkilled,
         lost=report is None,
     )
 
@@ -168,92 +159,43 @@ class _Outputs(NamedTuple):
     ended_for: str
 
 
-class _Supervised:
-    """A supervisor at work; leaving the block ends it, whatever happened."""
+def _outputs(supervised: Supervised, stdin: bytes, cap: int, deadline: float, *, kill_on_flood: bool) -> _Outputs:
+    """Feed and read the command until the supervisor has reported, the time is up, or the cap is passed."""
+    kept = {"stdout": _Kept(cap), "stderr": _Kept(cap)}
+    ended_for = ""
+    with selectors.DefaultSelector() as selector:
+        _register(selector, supervised)
+        feed = memoryview(stdin)
+        while selector.get_map() and not (ended_for and monotonic_s() > deadline):
+            ready = selector.select(max(0.0, deadline - monotonic_s()))
+            reported = False
+            for key, _ in ready:
+                if key.data == "stdin":
+                    feed = _fed(selector, key, feed)
+                elif key.data == "report":
+                    reported = True
+                else:
+                    _read(selector, key, kept[key.data])
+            if reported and len(ready) == 1 + sum(key.data == "stdin" for key, _ in ready):
+                break
+            if not ended_for:
+                flood = kill_on_flood and max(one.total for one in kept.values()) > cap
+                ended_for = "flood" if flood else "time" if not reported and monotonic_s() >= deadline else ""
+                if ended_for:
+                    supervised.end()
+                    deadline = monotonic_s() + CLOSING_S
+    return _Outputs(kept["stdout"], kept["stderr"], ended_for)
 
-    def __init__(self, words: Sequence[str], cwd: Path, env: Mapping[str, str], limits: Limits) -> None:
-        control_read, self._control = os.pipe()
-        self._report_read, report_write = os.pipe()
-        script = [sys.executable, "-I", "-S", "-B", supervisor.__file__]
-        try:
-            self._process = subprocess.Popen(
-                [*script, str(control_read), str(report_write), limits.spelled(), *words],
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=(control_read, report_write),
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            os.close(self._control)
-            os.close(self._report_read)
-            raise ProcessError(f"{words[0]} cannot be run in {cwd}: {error}.") from error
-        finally:
-            os.close(control_read)
-            os.close(report_write)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End what still runs, and wait for the supervisor."""
-        with suppress(OSError):
-            os.close(self._control)
-        try:
-            self._process.wait(_CLOSING_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
-
-    def report(self) -> dict[str, Any] | None:
-        """Return the supervisor's report; None when it was killed before it could write one."""
-        with os.fdopen(self._report_read, "rb") as stream:
-            said = stream.read()
-        return json.loads(said) if said.endswith(b"\n") and self._process.returncode == 0 else None
-
-    def outputs(self, stdin: bytes, cap: int, deadline: float, *, kill_on_flood: bool) -> _Outputs:
-        """Feed and read the command until the supervisor has reported, the time is up, or the cap is passed."""
-        kept = {"stdout": _Kept(cap), "stderr": _Kept(cap)}
-        ended_for = ""
-        with selectors.DefaultSelector() as selector:
-            self._register(selector)
-            feed = memoryview(stdin)
-            while selector.get_map() and not (ended_for and monotonic_s() > deadline):
-                ready = selector.select(max(0.0, deadline - monotonic_s()))
-                reported = False
-                for key, _ in ready:
-                    if key.data == "stdin":
-                        feed = _fed(selector, key, feed)
-                    elif key.data == "report":
-                        reported = True
-                    else:
-                        _read(selector, key, kept[key.data])
-                if reported and len(ready) == 1 + sum(key.data == "stdin" for key, _ in ready):
-                    break
-                if not ended_for:
-                    flood = kill_on_flood and max(one.total for one in kept.values()) > cap
-                    ended_for = "flood" if flood else "time" if not reported and monotonic_s() >= deadline else ""
-                    if ended_for:
-                        with suppress(BrokenPipeError):
-                            os.write(self._control, b".")
-                        deadline = monotonic_s() + _CLOSING_S
-        return _Outputs(kept["stdout"], kept["stderr"], ended_for)
-
-    def _register(self, selector: selectors.BaseSelector) -> None:
-        process = self._process
-        for name, stream in (("stdin", process.stdin), ("stdout", process.stdout), ("stderr", process.stderr)):
-            if stream is None:
-                raise AssertionError(name)
-            os.set_blocking(stream.fileno(), False)
-            event = selectors.EVENT_WRITE if name == "stdin" else selectors.EVENT_READ
-            selector.register(stream, event, name)
-        selector.register(self._report_read, selectors.EVENT_READ, "report")
+def _register(selector: selectors.BaseSelector, supervised: Supervised) -> None:
+    process = supervised.process
+    for name, stream in (("stdin", process.stdin), ("stdout", process.stdout), ("stderr", process.stderr)):
+        if stream is None:
+            raise AssertionError(name)
+        os.set_blocking(stream.fileno(), False)
+        event = selectors.EVENT_WRITE if name == "stdin" else selectors.EVENT_READ
+        selector.register(stream, event, name)
+    selector.register(supervised.reporting, selectors.EVENT_READ, "report")
 
 
 def _fed(selector: selectors.BaseSelector, key: selectors.SelectorKey, feed: memoryview) -> memoryview:
@@ -286,13 +228,3 @@ def _read(selector: selectors.BaseSelector, key: selectors.SelectorKey, kept: _K
 def _stream(key: selectors.SelectorKey) -> IO[bytes]:
     stream: IO[bytes] = key.fileobj  # type: ignore[assignment]  # only streams are registered under these names
     return stream
-
-
-def _kill_marked(mark: str) -> None:
-    """Kill what a command started, when the one who would have known was killed."""
-    wanted = f"{_MARK}={mark}".encode()
-    for _ in range(3):  # a process may have forked while the others were looked for
-        for status in Path("/proc").glob("[0-9]*/environ"):
-            with suppress(OSError):
-                if wanted in status.read_bytes().split(b"\0"):
-                    os.kill(int(status.parent.name), signal.SIGKILL)

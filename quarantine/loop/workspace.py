@@ -22,8 +22,10 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from quarantine.client.claims import TREE, Claim, claim, discard, sweep
 from quarantine.client.errors import TreeError
 from quarantine.client.git import git, top_level
+from quarantine.client.removal import remove
 from quarantine.client.tree import Tree, read_tree
 from quarantine.client.worktrees import alone
 from quarantine.loop import claims
@@ -32,12 +34,11 @@ from quarantine.loop.errors import BadPatch, WorkspaceError
 from quarantine.loop.history import conversions, lay_history, settings
 from quarantine.loop.patch import SEND, Patch
 from quarantine.loop.protected import Protected
-from quarantine.loop.removal import remove
 
 __all__ = ["Workspace"]
 
 _LINK, _SUBMODULE = "120000", "160000"
-_OWN_NAMES = frozenset({claims.TREE, "claim", "kept"})
+_OWN_NAMES = frozenset({TREE, "claim", "kept"})
 _SAID_CHARACTERS = 600
 
 
@@ -58,13 +59,13 @@ class Workspace:
         base_commit: the full id of the commit.
         path: the worktree, where tests run.
         base_tree: the content of the clean base, as `quarantine.client.tree` hashes it.
-        recovered: folders of dead processes that were removed on the way in.
+        recovered: folders of dead processes that were removed on the way in: workspaces, and scratch folders of runs.
     """
 
-    def __init__(self, repository: Path, base: _Base, held: claims.Claim, recovered: list[str]) -> None:
+    def __init__(self, repository: Path, base: _Base, held: Claim, recovered: list[str]) -> None:
         self.repository = repository
         self.base_commit = base.commit
-        self.path = held.folder / claims.TREE
+        self.path = held.folder / TREE
         self.recovered = recovered
         self._base = base
         self._held = held
@@ -83,7 +84,7 @@ class Workspace:
 
     @classmethod
     def open(cls, repository: Path, base: str = "HEAD", *, folder: Path | None = None) -> Self:
-        """Make a workspace, after removing those of this repository whose process died.
+        """Make a workspace, after removing those of this repository, and scratch folders, whose process died.
 
         Args:
             repository: a folder of the user's repository.
@@ -99,9 +100,9 @@ class Workspace:
             if any(parent.is_relative_to(place) for place in (root, common) if place is not None):
                 raise WorkspaceError(f"{parent} lies in the checkout.", mend="Name a folder outside of the repository.")
             found = _base(repository, base)
-            recovered = claims.recover(repository, common, parent)
+            recovered = claims.recover(repository, common, parent) + list(map(str, sweep(repository)))
             parent.mkdir(parents=True, exist_ok=True)
-            held = claims.claim(parent, common)
+            held = claim(claims.PREFIX, parent, os.fsencode(common))
         except OSError as error:
             raise WorkspaceError(f"No workspace can be made in {parent}: {error}.") from error
         except TreeError as error:
@@ -110,7 +111,7 @@ class Workspace:
             return cls(repository, found, held, recovered)
         except BaseException as error:
             with suppress(OSError):
-                claims.discard(repository, held)
+                discard(held, repository)
             if isinstance(error, (TreeError, OSError)):
                 raise WorkspaceError(f"The worktree cannot be made: {error}", mend=_WHOLE) from error
             raise
@@ -130,7 +131,7 @@ class Workspace:
     def close(self) -> None:
         """Remove the worktree and all that belongs to it; raises WorkspaceError when that is not possible."""
         try:
-            claims.discard(self.repository, self._held)
+            discard(self._held, self.repository)
         except OSError as error:
             raise WorkspaceError(
                 f"{self._held.folder} cannot be removed: {error}.", mend="The next workspace tries again."

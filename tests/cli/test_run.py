@@ -145,22 +145,71 @@ def until_over(process: int) -> bool:
     return False
 
 
-@pytest.mark.usefixtures("repository")
-def test_who_is_stopped_stops_the_command(shell: Shell, judge: FakeJudge) -> None:
-    """A CI system that cancels the job leaves nothing running, and gets no verdict."""
-    child = shell.folder.parent / "child"
-    process = subprocess.Popen(
-        [*QUARANTINE, "run", "--url", judge.url, "--project", PROJECT, *sh(f"echo $$ > {child}; sleep 600")],
+def started(shell: Shell, url: str, *words: str) -> "subprocess.Popen[bytes]":
+    """Start `quarantine run` in a process of its own, with all of its scratch folders in one place."""
+    (shell.folder.parent / "scratch").mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [*QUARANTINE, "run", "--url", url, "--project", PROJECT, "--base", "main", *words],
         cwd=shell.folder,
-        env=os.environ | shell.variables,
+        env=os.environ | shell.variables | {"TMPDIR": str(shell.folder.parent / "scratch")},
     )
+
+
+def written(path: Path) -> str:
+    """Wait until something is in a file, and return it."""
     deadline = time.monotonic() + PATIENCE_S
-    while not (child.exists() and child.read_text()) and time.monotonic() < deadline:
+    while not (path.exists() and path.read_text()) and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
-    assert until_over(int(child.read_text()))
+    return path.read_text()
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_who_is_stopped_stops_the_command(shell: Shell, judge: FakeJudge, number: signal.Signals) -> None:
+    """A CI system that cancels the job, or a terminal that closes, leaves nothing running, and gets no verdict."""
+    child = shell.folder.parent / "child"
+    process = started(shell, judge.url, *sh(f"setsid sleep 600 & echo $! > {child}; sleep 600"))
+    pid = int(written(child))
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) in {128 + number, -number}
+    assert until_over(pid)
     assert judge.asked == []
+
+
+@pytest.mark.usefixtures("repository")
+def test_what_hides_in_another_session_is_killed_too(shell: Shell, judge: FakeJudge) -> None:
+    """A server that the tests put into the background is no part of the next rerun."""
+    child = shell.folder.parent / "child"
+    run(shell, judge.url, *sh(f"cp green.xml out.xml; setsid sleep 600 & echo $! > {child}"))
+    assert until_over(int(child.read_text()))
+
+
+def test_a_base_rerun_that_was_killed_leaves_nothing_to_the_next_run(
+    shell: Shell, judge: FakeJudge, repository: Repository
+) -> None:
+    """Killed with -9 its worktree stays, and the next run removes it with git's record of it, and says so."""
+    base = repository.head
+    repository.commit({"sub/a.txt": "b"})
+    judge.answering(answer("inconclusive", base=1), answer())
+    place, scratch = shell.folder.parent / "place", shell.folder.parent / "scratch"
+    words = ("--base", base, *sh(f"cp red.xml out.xml; grep -q b sub/a.txt || {{ pwd > {place}; sleep 600; }}"))
+    process = started(shell, judge.url, *words)
+    tree = Path(written(place).strip())
+    process.kill()
+    process.wait(PATIENCE_S)
+    assert tree.exists()
+    (scratch / "quarantine-mine").mkdir()
+    done = subprocess.run(
+        [*QUARANTINE, "run", "--url", judge.url, "--project", PROJECT, *sh("cp red.xml out.xml")],
+        cwd=shell.folder,
+        env=os.environ | shell.variables | {"TMPDIR": str(scratch)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"{tree.parent} was left by a run that was killed; it has been removed." in done.stderr
+    assert [path.name for path in scratch.iterdir()] == ["quarantine-mine"]
+    assert repository.git("worktree", "list").count("\n") == 0
 
 
 @pytest.mark.usefixtures("repository")
