@@ -1,6 +1,5 @@
 """`quarantine gate`: turn a run of the tests into accept, reject or inconclusive."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -43,13 +42,19 @@ def _instant(_context: click.Context, parameter: click.Parameter, word: str | No
     """Return an instant as seconds since 1970; raises BadParameter for a word that is none."""
     if word is None:
         return None
-    with suppress(ValueError):
-        return float(word)
+    with suppress(ValueError, OverflowError, OSError):
+        seconds = _seconds(word)
+        if 0 <= seconds < float("inf"):  # which is no nan either
+            return seconds
+    mend = "give seconds since 1970, as `date +%s` prints, or ISO 8601."
+    raise click.BadParameter(f"{word!r} is no instant: {mend}", param=parameter)
+
+
+def _seconds(word: str) -> float:
     try:
+        return float(word)
+    except ValueError:
         return datetime.fromisoformat(word).timestamp()
-    except (ValueError, OverflowError, OSError):
-        mend = "give seconds since 1970, as `date +%s` prints, or ISO 8601."
-        raise click.BadParameter(f"{word!r} is no instant: {mend}", param=parameter) from None
 
 
 @click.command()
@@ -136,17 +141,16 @@ def _usable(found: Found, since_s: float | None) -> Iterator[list[Path]]:
 
     When none may be, nothing is sent: there is no report. Each that cannot is named on stderr.
     """
+    from quarantine.client.claims import scratch_folder
     from quarantine.client.report_files import flaw
 
     flaws = {path: flaw(path, since_s) for path in found.files}
     flaws |= {Path(word): f"Nothing is at {word}, so there is no such report." for word in found.missing}
     for sentence in filter(None, flaws.values()):
         complain(sentence)
-    with tempfile.TemporaryDirectory(prefix="quarantine-empty-") as scratch:
+    with scratch_folder("empty") as scratch:
         usable = [path for path, sentence in flaws.items() if not sentence]
-        yield (
-            [*usable, *_empty([path for path, sentence in flaws.items() if sentence], Path(scratch))] if usable else []
-        )
+        yield ([*usable, *_empty([path for path, sentence in flaws.items() if sentence], scratch)] if usable else [])
 
 
 def _empty(paths: Sequence[Path], scratch: Path) -> Iterator[Path]:

@@ -42,6 +42,8 @@ _STOPPING = (signal.SIGTERM, signal.SIGHUP)
 _ASKED_WRONGLY = frozenset({400, 409, 422})
 """Refusals of the question itself: no snapshot answers it instead."""
 _GLOB = frozenset("*?[")
+_LONGEST_LIST = 64 * 1024 * 1024
+"""Bytes of a list of expected tests: some hundred thousand names."""
 
 
 def on_verdict(function: F) -> F:
@@ -50,7 +52,7 @@ def on_verdict(function: F) -> F:
         click.option(
             "--expect",
             "expect_path",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            type=click.Path(exists=True, path_type=Path),
             help="A file of test names, one a line or a list in *.json: each must be in the reports.",
         ),
         click.option("--must-pass", multiple=True, metavar="TEST", help="Must pass, in quarantine too; repeatable."),
@@ -163,22 +165,46 @@ def _names_in(path: Path | None) -> list[str] | None:
     """Return the names a file lists: one a line, or a JSON list when it ends in .json, for names with line ends."""
     if path is None:
         return None
-    text = path.read_text(encoding="utf-8")
-    names = _listed(text) if path.suffix == ".json" else [line.removesuffix("\r") for line in text.split("\n")]
+    text = _text_of(path)
+    names = _listed(path, text) if path.suffix == ".json" else [line.removesuffix("\r") for line in text.split("\n")]
     names = [name for name in names if name.strip()]
     if not names:
-        raise click.BadParameter(f"{click.format_filename(path)} names no test.", param_hint="--expect")
+        raise _no_list(path, "names no test")
+    if place := next((number for number, name in enumerate(names, 1) if "\0" in name), None):
+        raise _no_list(path, f"has a NUL in name {place}, which no test is called by")
     return names
 
 
-def _listed(text: str) -> list[str]:
+def _text_of(path: Path) -> str:
+    """Return what a list holds; raises BadParameter for what is no plain text of a sane size."""
+    if path.is_dir():
+        raise _no_list(path, "is a folder")
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_LONGEST_LIST + 1)
+        if len(content) > _LONGEST_LIST:
+            raise _no_list(path, f"is longer than {_LONGEST_LIST:,} bytes")
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _no_list(path, f"is not UTF-8 in line {line}") from error
+    except OSError as error:
+        raise _no_list(path, f"cannot be read ({error.strerror or error})") from error
+
+
+def _listed(path: Path, text: str) -> list[str]:
     try:
         names = json.loads(text)
-    except ValueError as error:
-        raise click.BadParameter(f"The file is no JSON: {error}.", param_hint="--expect") from error
+    except (ValueError, RecursionError) as error:
+        raise _no_list(path, f"is no JSON ({error})") from error
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise click.BadParameter("The file is no JSON list of names.", param_hint="--expect")
+        raise _no_list(path, "is no JSON list of names")
     return names
+
+
+def _no_list(path: Path, why: str) -> click.BadParameter:
+    mend = "Give a text file in UTF-8 with one test name a line, or a JSON list of names in a file called *.json."
+    return click.BadParameter(f"{click.format_filename(path)} {why}. {mend}", param_hint="--expect")
 
 
 def patterns_of(words: Sequence[str], base: Path, root: Path) -> tuple[str, ...]:

@@ -205,7 +205,17 @@ def test_a_report_that_is_none_is_never_dropped(shell: Shell, judge: FakeJudge) 
         (("--report", "r.xml"), "--exit-code"),
         (("--exit-code", "0"), "--report"),
         (("--report", "r.xml", "--exit-code", "0", "--since", "yesterday"), "no instant"),
+        (("--report", "r.xml", "--exit-code", "0", "--since", "nan"), "'nan' is no instant"),
+        (("--report", "r.xml", "--exit-code", "0", "--since", "inf"), "'inf' is no instant"),
+        (("--report", "r.xml", "--exit-code", "0", "--since", "1e999"), "no instant"),
+        (("--report", "r.xml", "--exit-code", "0", "--since", "-1"), "'-1' is no instant"),
+        (("--report", "r.xml", "--exit-code", "0", "--since", "1960-01-01"), "no instant"),
         (("--report", "r.xml", "--exit-code", "0", "--expect", "empty"), "names no test"),
+        (("--report", "r.xml", "--exit-code", "0", "--expect", "latin"), "latin is not UTF-8 in line 2. Give a text"),
+        (("--report", "r.xml", "--exit-code", "0", "--expect", "nul"), "nul has a NUL in name 2"),
+        (("--report", "r.xml", "--exit-code", "0", "--expect", "sub"), "sub is a folder"),
+        (("--report", "r.xml", "--exit-code", "0", "--expect", "huge"), "huge is longer than 67,108,864 bytes"),
+        (("--report", "r.xml", "--exit-code", "0", "--expect", "deep.json"), "deep.json is no JSON"),
         (("--report", "r.xml", "--exit-code", "0", "--expect", "absent"), "absent"),
         (("--report", "r.xml", "--exit-code", "0", "--expect", "no.json"), "no JSON"),
         (("--report", "r.xml", "--exit-code", "0", "--reruns", "-1"), "--reruns"),
@@ -217,8 +227,13 @@ def test_wrong_usage_is_2(shell: Shell, judge: FakeJudge, words: tuple[str, ...]
     """Nothing is asked then."""
     (shell.folder / "empty").write_text("\n \n")
     (shell.folder / "no.json").write_text("t1")
+    (shell.folder / "deep.json").write_text("[" * 100_000)
+    (shell.folder / "latin").write_bytes(b"t1\nt\xe9\n")
+    (shell.folder / "nul").write_bytes(b"t1\nt\0\n")
+    (shell.folder / "huge").touch()
+    os.truncate(shell.folder / "huge", 10**9)
     told = shell.run("gate", *words, "--url", judge.url, "--project", PROJECT, code=2)
-    assert said in told.err
+    assert said in " ".join(told.err.split())
     assert (told.out, judge.asked) == ("", [])
 
 
