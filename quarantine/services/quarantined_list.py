@@ -65,6 +65,7 @@ class _Standing:
     """One row of the list, with what it is sorted by."""
 
     row: dict[str, Any]
+    failures: int = 0
     rate: float = 0.0
     last_failed: int = 0
     name: str = ""
@@ -77,13 +78,8 @@ class _Standing:
 
     @property
     def progress(self) -> float:
-        """How far it has come on its way out: the lesser share of the trials and of the days it needs."""
-        if self.exit is None:
-            return 0.0
-        streak = self.exit.streak
-        return min(
-            1.0, streak.clean_trials / self.exit.trials_needed, streak.clean_days / max(1, self.exit.days_needed)
-        )
+        """The share it has of the clean trials in a row that a release takes; the days are another matter."""
+        return min(1.0, self.exit.streak.clean_trials / self.exit.trials_needed) if self.exit else 0.0
 
 
 _ORDER: dict[str, Callable[[_Standing], Any]] = {
@@ -112,11 +108,13 @@ def quarantined_list(app: App, slug: str, wanted: Wanted, *, owners: Owners = no
         if wanted.sort == "name":
             _name(connection, project, matching)
         if wanted.sort == "exit":
-            _assess(app, connection, project, matching, columns, status=wanted.status, whole=True)
+            _assess(app, project, matching, columns, {})
         matching.sort(key=_ORDER[wanted.sort], reverse=wanted.reverse)
         page = matching[(wanted.page - 1) * PAGE : wanted.page * PAGE]
-        if wanted.sort != "exit":
-            _assess(app, connection, project, page, columns, status=wanted.status, whole=False)
+        failed = listings.failures_since_window(
+            connection, project.id, wanted.status, [one.row["test"] for one in page]
+        )
+        _assess(app, project, page, columns, _followed(connection, project, page, failed))
         return {
             **listing.head(project),
             "now": now.isoformat(),
@@ -156,14 +154,14 @@ def _columns(connection: Connection, project: Project, found: Sequence[_Standing
 def _count(
     connection: Connection, project: Project, found: Sequence[_Standing], columns: Mapping[str, History], status: Status
 ) -> None:
-    """Note the share of failed trunk trials of each since its window began, and the build it failed in last."""
+    """Note how often each failed on trunk since the entry, its rate since the window began, and when it failed last."""
     counted = listings.failures_counted(connection, project.id, status)
     for one in found:
         row = one.row
-        failures, one.last_failed = counted.get(one.pair, (0, 0))
+        one.failures, one.last_failed = counted.get(one.pair, (0, 0))
         trunk_trials = int(columns[row["variant_hash"]].trunk_trials[row["test"]])
         trials = row["window_trials"] + max(0, trunk_trials - row["entry_trunk_trials"])
-        one.rate = min(1.0, (row["window_onsets"] + failures) / trials) if trials else 0.0
+        one.rate = min(1.0, (row["window_onsets"] + one.failures) / trials) if trials else 0.0
 
 
 def _name(connection: Connection, project: Project, found: Sequence[_Standing]) -> None:
@@ -172,36 +170,46 @@ def _name(connection: Connection, project: Project, found: Sequence[_Standing]) 
         one.name = naming.display_of(tests[one.row["test"]])
 
 
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """The failed trunk trials of one standing since its window began, and the trunk builds since the streak did."""
+
+    failures: Sequence[tuple[int, datetime]]
+    runs: int
+
+
 def _assess(
     app: App,
-    connection: Connection,
     project: Project,
     found: Sequence[_Standing],
     columns: Mapping[str, History],
-    *,
-    status: Status,
-    whole: bool,
+    followed: Mapping[listings.Pair, _Followed],
 ) -> None:
-    """Assess the exit of each, as its own page does, from what two queries say of all of them.
+    """Assess the exit of each as its own page does; of one that is not `followed` only what concerns its trials."""
+    for one in found:
+        history = columns[one.row["variant_hash"]]
+        alpha = assess.alpha_of(project, app.policy, history, one.row)
+        if alpha is not None and one.row["status"] != Status.BROKEN:
+            one.exit = assess_exit(_streak(one, history, followed.get(one.pair)), alpha, app.policy)
 
-    `whole` says that every standing of the status is asked about.
-    """
-    if status is Status.BROKEN:
-        return
-    tests = None if whole else sorted({one.row["test"] for one in found})
-    failed = listings.failures_since_window(connection, project.id, status, tests)
-    begun = {one.pair: _streak_began(one, failed) for one in found}
+
+def _followed(
+    connection: Connection,
+    project: Project,
+    page: Sequence[_Standing],
+    failed: Mapping[listings.Pair, Sequence[tuple[int, datetime]]],
+) -> dict[listings.Pair, _Followed]:
+    begun = {one.pair: _streak_began(one, failed) for one in page}
     runs = {
         name: np.array(listings.trunk_runs(connection, project.id, name, min(seqs)), np.int64)
         for name, seqs in _by_variant(begun).items()
     }
-    for one in found:
-        history = columns[one.row["variant_hash"]]
-        alpha = assess.alpha_of(project, app.policy, history, one.row)
-        if alpha is not None:
-            after = runs[one.row["variant_hash"]]
-            ran = len(after) - int(np.searchsorted(after, begun[one.pair], side="right"))
-            one.exit = assess_exit(_streak(one, failed.get(one.pair, []), history, ran), alpha, app.policy)
+    return {
+        one.pair: _Followed(
+            failed.get(one.pair, ()), int(np.count_nonzero(runs[one.row["variant_hash"]] > begun[one.pair]))
+        )
+        for one in page
+    }
 
 
 def _by_variant(begun: Mapping[listings.Pair, int]) -> dict[str, list[int]]:
@@ -216,22 +224,21 @@ def _streak_began(one: _Standing, failed: Mapping[listings.Pair, Sequence[tuple[
     return max([entry, *(seq for seq, _ in failed.get(one.pair, ()) if seq > entry)])
 
 
-def _streak(one: _Standing, failures: Sequence[tuple[int, datetime]], history: History, ran: int) -> Streak:
-    """Return what `assess.streak_of` returns, from failures that are known already."""
+def _streak(one: _Standing, history: History, followed: _Followed | None) -> Streak:
+    """Return what `assess.streak_of` returns; without what followed, no days and as present as can be."""
     row, test = one.row, one.row["test"]
-    days = sorted({at.date() for _, at in failures})
-    since_entry = sum(seq > (row["entry_build"] or 0) for seq, _ in failures)
     clean = assess.clean_trials(history, row)
+    days = sorted({at.date() for _, at in followed.failures}) if followed else []
     clean_days = min(int(history.clean_days[test]), int(history.days[test]) - row["entry_trunk_days"])
     return Streak(
-        failures=row["window_onsets"] + since_entry,
+        failures=row["window_onsets"] + one.failures,
         trials=row["window_trials"] + max(0, int(history.trunk_trials[test]) - row["entry_trunk_trials"] - clean),
         clean_trials=clean,
         clean_days=clean_days,
         failing_days=len(days),
         days=row["window_days"] + max(0, int(history.days[test]) - row["entry_trunk_days"] - clean_days),
         longest_gap_days=max(((later - earlier).days for earlier, later in pairwise(days)), default=0),
-        presence=min(1.0, clean / ran) if ran else 1.0,
+        presence=min(1.0, clean / followed.runs) if followed and followed.runs else 1.0,
         ordinal=row["streaks"],
         by_hand=row["by_hand"],
     )

@@ -1,7 +1,7 @@
 """What pages list: builds, reports and failures a page at a time, and what is said of many tests in one query."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +31,7 @@ Pair = tuple[str, int]
 
 
 def _rows(connection: Connection, query: Select[Any]) -> list[dict[str, Any]]:
-    return [dict(row) for row in connection.execute(query).mappings()]
+    return [dict(row) for row in connection.execute(query).mappings().all()]
 
 
 def _count(connection: Connection, of: Any, *which: ColumnElement[bool]) -> int:
@@ -158,11 +158,11 @@ def count_moves(connection: Connection, project_id: int) -> int:
 
 
 def failures_since_window(
-    connection: Connection, project_id: int, status: str, tests: Sequence[int] | None = None
+    connection: Connection, project_id: int, status: str, tests: Sequence[int]
 ) -> dict[Pair, list[tuple[int, datetime]]]:
-    """Return (build, arrival) of the failed trunk trials since the window of each standing of this status began.
+    """Return (build, arrival) of the failed trunk trials of these tests since the window of each standing began.
 
-    With `tests` only of these, else of all; a standing without such a failure is left out.
+    Only standings of this status count; one without such a failure is left out.
     """
     query = (
         select(FAILURE.c.variant_hash, FAILURE.c.test, FAILURE.c.build_seq, FAILURE.c.received_at)
@@ -183,8 +183,9 @@ def failures_since_window(
         )
     )
     found: dict[Pair, list[tuple[int, datetime]]] = defaultdict(list)
-    for part in _in_parts(query, FAILURE.c.test, tests):
-        for variant_hash, test, build_seq, received_at in connection.execute(part):
+    for start in range(0, len(tests), _CHUNK):
+        part = query.where(FAILURE.c.test.in_(tests[start : start + _CHUNK]))
+        for variant_hash, test, build_seq, received_at in connection.execute(part).all():
             found[variant_hash, test].append((build_seq, received_at))
     for failures in found.values():
         failures.sort()
@@ -211,16 +212,7 @@ def failures_counted(connection: Connection, project_id: int, status: str) -> di
         .where(STANDING.c.project_id == project_id, STANDING.c.status == status)
         .group_by(FAILURE.c.variant_hash, FAILURE.c.test)
     )
-    return {(row[0], row[1]): (row[2], row[3]) for row in connection.execute(query)}
-
-
-def _in_parts(query: Select[Any], column: Any, wanted: Sequence[int] | None) -> Iterable[Select[Any]]:
-    """Yield the query, in as many parts as the values wanted of a column need."""
-    if wanted is None:
-        yield query
-    else:
-        for start in range(0, len(wanted), _CHUNK):
-            yield query.where(column.in_(wanted[start : start + _CHUNK]))
+    return {(row[0], row[1]): (row[2], row[3]) for row in connection.execute(query).all()}
 
 
 def trunk_runs(connection: Connection, project_id: int, variant_hash: str, after_seq: int) -> list[int]:

@@ -26,7 +26,7 @@ def with_status(connection: Connection, project_id: int, *statuses: str) -> list
     """Return every standing row that has one of these statuses, the longest-standing first."""
     query = select(STANDING).where(STANDING.c.project_id == project_id, STANDING.c.status.in_(statuses))
     query = query.order_by(STANDING.c.since, STANDING.c.test, STANDING.c.variant_hash)
-    return [dict(row) for row in connection.execute(query).mappings()]
+    return [dict(row) for row in connection.execute(query).mappings().all()]
 
 
 def of_test(connection: Connection, project_id: int, test: int) -> list[dict[str, Any]]:
@@ -74,3 +74,31 @@ def transitions(
         query = query.where(TRANSITION.c.test == test)
     query = query.order_by(TRANSITION.c.number.desc()).limit(limit)
     return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def last_number(connection: Connection, project_id: int) -> int:
+    """Return the number of the project's newest transition; 0 when there is none."""
+    query = select(func.coalesce(func.max(TRANSITION.c.number), 0)).where(TRANSITION.c.project_id == project_id)
+    return int(connection.execute(query).scalar_one())
+
+
+def since(connection: Connection, project_id: int, number: int, limit: int) -> list[dict[str, Any]]:
+    """Return the transitions after the one of this number, in their order."""
+    query = select(TRANSITION).where(TRANSITION.c.project_id == project_id, TRANSITION.c.number > number)
+    return [dict(row) for row in connection.execute(query.order_by(TRANSITION.c.number).limit(limit)).mappings()]
+
+
+def quarantined_before(
+    connection: Connection, project_id: int, tests: Iterable[int], number: int
+) -> set[tuple[int, str]]:
+    """Return which (test, variant hash) of these tests entered quarantine in a transition up to this number."""
+    wanted, found = sorted(set(tests)), set[tuple[int, str]]()
+    for start in range(0, len(wanted), 500):
+        query = select(TRANSITION.c.test, TRANSITION.c.variant_hash).where(
+            TRANSITION.c.project_id == project_id,
+            TRANSITION.c.test.in_(wanted[start : start + 500]),
+            TRANSITION.c.to_status == "quarantined",
+            TRANSITION.c.number <= number,
+        )
+        found.update((row.test, row.variant_hash) for row in connection.execute(query.distinct()))
+    return found

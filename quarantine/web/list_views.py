@@ -74,7 +74,7 @@ def list_view(told: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
         "kept": {name: params[name] for name in ("standing", "sort", "order") if params[name]},
         "filters": _filters(told, wanted),
         "is_filtered": any((wanted.variant, wanted.older, wanted.cause, wanted.owner is not None)),
-        "unfiltered": query(**{name: params[name] for name in ("standing", "sort", "order")}) or "?",
+        "unfiltered": query(**{name: params[name] for name in ("standing", "sort", "order")}),
         "rows": [_row(row, told) for row in told["rows"]],
         "old_days": OLD_DAYS,
         "pager": pager(wanted.page, PAGE, told["total"], **params),
@@ -91,7 +91,7 @@ def _sorts(wanted: Wanted, params: Mapping[str, str | int | None]) -> list[dict[
         found.append(
             {
                 "label": _SORT_LABELS[sort],
-                "to": query(**own) or "?",
+                "to": query(**own),
                 "is_current": is_current,
                 "is_turned": turned is None,
             }

@@ -51,6 +51,6 @@ def pager(number: int, size: int, total: int, **params: str | int | None) -> Pag
         first_row=first_row if is_inside else 0,
         last_row=min(number * size, total) if is_inside else 0,
         total=total,
-        before=(query(**params, page=before if before > 1 else None) or "?") if number > 1 else None,
+        before=query(**params, page=before if before > 1 else None) if number > 1 else None,
         after=query(**params, page=number + 1) if number < last else None,
     )

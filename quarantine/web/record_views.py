@@ -22,7 +22,7 @@ _UNITS = (("MB", 1_000_000), ("kB", 1_000))
 
 def builds_view(told: Mapping[str, Any], *, page: int, lane: Lane | None) -> dict[str, Any]:
     """Return what builds.html prints, from `build_listing.page_of`."""
-    lanes = [("every lane", "?", lane is None), *((one.value, query(lane=one.value), one is lane) for one in Lane)]
+    lanes = [("every lane", "", lane is None), *((one.value, query(lane=one.value), one is lane) for one in Lane)]
     return {
         "project": told["project"],
         "told": told,

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 
 import click
@@ -18,6 +19,8 @@ from tests.benchmarks.figures import Figure, cpu_s, ratio
 from tests.benchmarks.product import SLUG, Product, product
 from tests.benchmarks.reports import BareReader, names_of, reach_lines, report
 from tests.benchmarks.worktrees import workspace_and_git
+from tests.web.crowd import crowd
+from tests.world import World
 
 CASES = 5_000
 ROOT = Path(__file__).parents[2]
@@ -99,6 +102,24 @@ def history() -> Iterator[Figure]:
         pairs = [(next_upload(old), next_upload(young)) for _ in range(25)][3:]
         value = statistics.median(one for one, _ in pairs) / statistics.median(other for _, other in pairs)
         yield Figure("ingest-at-100000-builds", value, "times at 1,000 builds")
+
+
+@part
+def pages() -> Iterator[Figure]:
+    """The pages of a project of 20,000 tests, 2,000 of them quarantined, against the list of the one project."""
+    with product() as made:
+        crowd(World(made.app, made.clock, SLUG), tests=20_000, quarantined=2_000)
+        token = made.created_reader()
+
+        def seen(path: str) -> Callable[[], object]:
+            if (status := made.call("GET", path, token=token)) != HTTPStatus.OK:
+                raise RuntimeError(f"{path} was answered with {status}")
+            return lambda: made.call("GET", path, token=token)
+
+        for name, path in (("page-2000-quarantined", "/quarantined"), ("page-of-the-project", "")):
+            mine, base = seen(f"/projects/{SLUG}{path}"), seen("/")
+            note = f"{cpu_s(mine) * 1e3:.0f} ms"
+            yield Figure(name, ratio(mine, base, rounds=9), "times the list of projects", note)
 
 
 @part

@@ -19,6 +19,8 @@ LIMITS = {
     "shell-is-gating": 5.0,
     "loop-workspace": 1.5,
     "impacted-5-files": 50.0,
+    "page-2000-quarantined": 3.5,
+    "page-of-the-project": 2.5,
 }
 
 

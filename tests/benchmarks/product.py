@@ -58,6 +58,12 @@ class Product:
             self.app, SLUG, scope="report", lane=lane, change=change, label="", lifetime=None, bearer=OWNER
         )
 
+    def created_reader(self) -> str:
+        """Return a new token that reads."""
+        return decisions.create_token(
+            self.app, SLUG, scope="read", lane=None, change=None, label="", lifetime=None, bearer=OWNER
+        )
+
     async def _empty(self, request: Request) -> Response:
         await self.gatekeeper.bearer(request, request.path_params["project"])
         return Response(b"{}", media_type="application/json")

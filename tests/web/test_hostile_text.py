@@ -35,8 +35,15 @@ ALLOWED = set(
         r"\w+",
         "html head meta title link body header nav main footer section div h1 h2 h3 ul ol li dl dt dd p pre a b bdi "
         "span strong code wbr abbr time table thead tbody tr th td details summary figure figcaption "
-        "form label input button svg rect line circle text",
+        "form label input button select option svg rect line circle text",
     )
+)
+LISTS = (
+    "quarantined",
+    "quarantined?cause=%3Cscript%3E&owner=%22%3E&variant=%E2%80%AE",
+    "builds",
+    "reports",
+    "incidents",
 )
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
@@ -72,8 +79,10 @@ def test_names_and_messages_stay_text(site: Site, kind: str) -> None:
     test = play(site, NAMES[kind])
     ticket = f"{HOME}/attempts?ticket={quote(NAMES[kind][:200], safe='')}"
     client = site.open(browser=True)
-    said_on = (f"{HOME}/tests/{test}", f"{HOME}/verdicts/1")
-    pages = {path: Page.of(client.get(path)) for path in (*said_on, "/", HOME, f"{HOME}/attempts", ticket)}
+    failed = site.world.explain(NAMES[kind])["variants"][0]["failures"][-1]["build_seq"]
+    said_on = (f"{HOME}/tests/{test}", f"{HOME}/verdicts/1", f"{HOME}/builds/{failed}")
+    others = ("/", HOME, f"{HOME}/attempts", ticket, *(f"{HOME}/{name}" for name in LISTS))
+    pages = {path: Page.of(client.get(path)) for path in (*said_on, *others)}
     for page in pages.values():
         assert page.tags() <= ALLOWED
         for tag, attributes in page.elements:
@@ -106,7 +115,7 @@ def test_hostile_addresses_get_a_plain_answer(site: Site) -> None:
     """What is asked for is shown on the page that says it is not there, as text."""
     client = site.open(browser=True)
     for name in ("<script>alert(1)</script>", "%E2%80%AEabc", "x" * 5_000, "a%00b", "%ff%fe", "{{7*7}}"):
-        for path in (f"/projects/{name}", f"{HOME}/tests/{name}", f"{HOME}/verdicts/{name}"):
+        for path in (f"/projects/{name}", f"{HOME}/tests/{name}", f"{HOME}/verdicts/{name}", f"{HOME}/builds/{name}"):
             page = Page.of(client.get(path), status=404)
             assert page.tags() <= ALLOWED
             assert not UNSEEN.search(page.html)
