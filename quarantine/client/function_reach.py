@@ -17,6 +17,8 @@ __all__ = ["FunctionReading", "FunctionsRun", "places_of"]
 MOST_FUNCTIONS = 200_000
 MOST_RUN = 20_000_000
 """A map that has more functions, or more pairs of a test and a function it ran, is sent without them."""
+_MOST_CHARACTERS = 1_000
+"""A function whose qualified name is longer is left out."""
 
 
 class FunctionReading(NamedTuple):
@@ -51,6 +53,8 @@ class FunctionsRun:
             self.table.append((path, MODULE_LEVEL))
             self.by_file[path] = []
             for function in functions_of(module, contents[path]):
+                if len(function.name) > _MOST_CHARACTERS:
+                    continue
                 self.by_file[path].append((1 << len(self.table), function.lines, function.shared))
                 self.table.append((path, function.name))
 

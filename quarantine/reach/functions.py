@@ -4,6 +4,7 @@ Its columns are (path, qualified name); `<module>` is the name of what lies in n
 measured. Unlike a reach map it has columns that no test has: functions that no test ran.
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ MOST_FUNCTIONS = 200_000
 MOST_RUN = 20_000_000
 """Pairs of a test and a function that it ran, in one map."""
 _MOST_CHARACTERS = 1_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def function_table(items: Any) -> list[Column]:
@@ -38,7 +40,7 @@ def _function(item: Any) -> Column:
     if not (isinstance(item, list) and len(item) == 2 and all(isinstance(one, str) and one for one in item)):  # noqa: PLR2004
         raise ValueError(f"names a function {item!r:.200}, which is no [path, qualified name]")
     path, name = item
-    if len(name) > _MOST_CHARACTERS or not name.isprintable():
+    if len(name) > _MOST_CHARACTERS or _CONTROL.search(name):
         raise ValueError(f"names a function {name[:80]!r}: more than a line of text")
     return path, name
 
@@ -60,7 +62,7 @@ class FunctionRows:
 
     def add(self, test: str, places: Any) -> None:
         """Note what a test ran, by places in the table; raises ValueError, worded as `function_table` does."""
-        if not isinstance(places, list) or not all(type(place) is int for place in places):
+        if not isinstance(places, list) or not set(map(type, places)) <= {int}:
             raise ValueError("has functions that are no list of places in the table")
         if places and not 0 <= min(places) <= max(places) < len(self._columns):
             raise ValueError(f"names a function by a place that the table of {len(self._columns):,} has not")

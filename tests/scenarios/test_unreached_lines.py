@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +12,13 @@ from quarantine.client.manifest import ChangedFile
 from quarantine.client.parts import file_parts
 from quarantine.client.reach_map import reach_of_lines, to_json_lines
 from quarantine.domain.outcome import Mode
+from quarantine.loop.ends import Accepted
 from quarantine.services import decisions, reaching
 from quarantine.store import projects
 from quarantine.store.engine import reading
+from tests.databases import SqliteFiles
 from tests.scenarios.asking import BASE, ask, settle, suite
+from tests.scenarios.loops import FILES, MENDED, REACH, SUM, files, shop
 from tests.world import OWNER, World, sender, tree
 
 TOTALS, TESTS = "src/ledger/totals.py", "tests/test_ledger.py"
@@ -222,3 +226,26 @@ def test_many_places_are_bounded_and_counted(mapped: World) -> None:
     [file] = unreached(verdict)
     assert (len(file["pieces"]), file["pieces_left_out"]) == (40, 60)
     assert "Totals.new_0, Totals.new_1, Totals.new_2 and 97 others" in sentences(verdict)
+
+
+RECORDED = {"tests/test_pricing.py": ("shop/pricing.py", 8), "tests/test_tax.py": ("shop/tax.py", 8)}
+"""A line of a function's body that the tests of these files ran, in the project that loops are run on."""
+
+
+def test_the_loop_tells_lines_too(sqlite_files: SqliteFiles, tmp_path: Path) -> None:
+    """An accepted patch that brought a function nobody calls is accepted, and the function is named."""
+    untested = "\n\ndef without_tax(price):\n    return price\n"
+    with shop(tmp_path, sqlite_files.create(tmp_path / "quarantine.db", migrated=True)) as made:
+        lines = {
+            f"{test}|run": {path: 1 << line} for test in REACH for path, line in [RECORDED[test.partition("::")[0]]]
+        }
+        contents = {path: text.encode() for path, text in FILES.items() if path.endswith(".py")}
+        sent = [line.encode() for line in to_json_lines(reach_of_lines(lines, contents))]
+        reaching.add_reach(made.world.app, made.world.project, sender(), sent, tree=None)
+        pricing = FILES["shop/pricing.py"].replace(SUM, MENDED)
+        end = made.solve(files({"shop/pricing.py": pricing, "shop/tax.py": FILES["shop/tax.py"] + untested}))
+    assert isinstance(end, Accepted)
+    told = end.judged.answer["not_shown"]
+    assert [(file["path"], [piece["text"] for piece in file["pieces"]]) for file in told["unreached"]] == [
+        ("shop/tax.py", ["lines 11-12 (in without_tax; new, no map has seen it)"])
+    ]
