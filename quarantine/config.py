@@ -68,7 +68,9 @@ class Quiet(Strict):
 
     begin: WallTime = Field(description="When they begin, such as 18:00.")
     end: WallTime = Field(description="When they end, such as 08:00.")
-    weekends: bool = Field(True, description="Whether Saturday and Sunday are quiet all day.")
+    days: tuple[Weekday, ...] | None = Field(
+        None, description="The days on which they begin; every day when none is named."
+    )
 
 
 class Weekly(Strict):

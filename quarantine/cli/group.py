@@ -16,6 +16,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "list": ("quarantine.cli.listing", "List the tests that are not simply gating."),
     "explain": ("quarantine.cli.explain", "Explain one test: a sentence, then the evidence."),
     "reruns": ("quarantine.cli.reruns", "Show, or do, the reruns the daemon wants."),
+    "enter": ("quarantine.cli.enter", "Quarantine a test by hand, until a date, with a reason."),
     "release": ("quarantine.cli.release", "Let a quarantined test gate again, with a reason."),
     "enforce": ("quarantine.cli.mode", "Act on the decisions of a project."),
     "observe": ("quarantine.cli.mode", "Only show what would have been decided."),

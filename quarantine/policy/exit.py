@@ -108,13 +108,7 @@ def assess_exit(streak: Streak, alpha: float, policy: Policy) -> ExitAssessment:
     )
     share = failing_day_share(streak.failing_days, max(streak.days, streak.failing_days))
     trials_needed = clean_trials_needed(rate, level)
-    days_needed = clean_days_needed(
-        share,
-        streak.longest_gap_days,
-        at_least=policy.exit_days,
-        gaps=policy.exit_gaps,
-        at_most=policy.exit_days_most,
-    )
+    days_needed = _days_needed(streak, share, policy)
     lacking = _lacking(streak, trials_needed, days_needed, policy)
     return ExitAssessment(
         is_met=not lacking,
@@ -129,6 +123,22 @@ def assess_exit(streak: Streak, alpha: float, policy: Policy) -> ExitAssessment:
         streak=streak,
         alpha=alpha,
         policy=policy,
+    )
+
+
+def _days_needed(streak: Streak, share: float, policy: Policy) -> int:
+    """Return the clean days in a row that are asked for: the least there are, where no failing day speaks for more.
+
+    Without a failing day a test was quarantined by hand, and its days have no pattern that has to be waited out.
+    """
+    if streak.by_hand and not streak.failing_days:
+        return policy.exit_days
+    return clean_days_needed(
+        share,
+        streak.longest_gap_days,
+        at_least=policy.exit_days,
+        gaps=policy.exit_gaps,
+        at_most=policy.exit_days_most,
     )
 
 

@@ -334,26 +334,30 @@ def apply(
         projects.touch_gating(connection, project_id)
 
 
-def _window(intake: Intake, history: History, test: int, findings: Findings) -> dict[str, Any]:
-    """Return the columns that say where the window of a quarantine began and what it held at the entry."""
-    trials, days = int(history.trunk_trials[test]), int(history.days[test])
-    columns = {
+def window_from_now(history: History, test: int, *, build_seq: int) -> dict[str, Any]:
+    """Return the columns of a quarantine that begins with this build and rests on no onsets."""
+    return {
         "streaks": 1,
-        "entry_build": intake.seq,
-        "entry_trunk_trials": trials,
-        "entry_trunk_days": days,
+        "entry_build": build_seq,
+        "entry_trunk_trials": int(history.trunk_trials[test]),
+        "entry_trunk_days": int(history.days[test]),
         "window_onsets": 0,
         "window_trials": 0,
         "window_days": 0,
-        "window_build": intake.seq,
+        "window_build": build_seq,
     }
+
+
+def _window(intake: Intake, history: History, test: int, findings: Findings) -> dict[str, Any]:
+    """Return the columns that say where the window of a quarantine began and what it held at the entry."""
+    columns = window_from_now(history, test, build_seq=intake.seq)
     entry = findings.entry
     if entry is not None and entry.onsets:
         first = entry.onsets[0].head
         columns |= {
             "window_onsets": sum(onset.is_trunk for onset in entry.onsets),
-            "window_trials": max(1, trials - first.trunk_trials + 1),
-            "window_days": max(1, days - first.trunk_days + 1),
+            "window_trials": max(1, columns["entry_trunk_trials"] - first.trunk_trials + 1),
+            "window_days": max(1, columns["entry_trunk_days"] - first.trunk_days + 1),
             "window_build": int(first.build),
         }
     return columns

@@ -15,6 +15,8 @@ from quarantine.store.engine import writing
 from quarantine.store.sql import storable
 from quarantine.store.tokens import Scope
 
+BY_HAND_DAYS = 30
+"""What a person may take out on their word alone; what lasts longer has to show its evidence."""
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -86,6 +88,58 @@ def set_mode(app: App, slug: str, mode: str, *, bearer: Bearer) -> dict[str, Any
             audit.record(connection, project.id, at=now, actor=bearer.actor, action="set-mode", detail={"mode": mode})
         quarantined = {row["test"] for row in standings.with_status(connection, project.id, Status.QUARANTINED)}
     return {"project": slug, "mode": mode, "was": project.mode.value, "quarantined": len(quarantined)}
+
+
+def quarantine(app: App, slug: str, name: str, *, bearer: Bearer, reason: str, days: float) -> dict[str, Any]:
+    """Take a test out of the gating set by hand, in every variant that trunk runs it in, for so many days at most.
+
+    Raises NotFound when no test goes by the name, BadInput without a reason or for another time than up to
+    `BY_HAND_DAYS`, for a broken test and for one that always gates, Conflict when it is quarantined everywhere already
+    or never ran on trunk.
+    """
+    bearer.require(Scope.ADMIN)
+    if not 0 < days <= BY_HAND_DAYS:
+        raise BadInput(
+            f"A quarantine by hand lasts more than no days and at most {BY_HAND_DAYS}, not {days:g}.",
+            mend="Say for how many days; it can be renewed, with its reason, when they are over.",
+        )
+    with app.lock, writing(app.engine) as connection:
+        project, now = projects.by_slug(connection, slug, lock=True), app.clock()
+        test = naming.find(connection, project, name)
+        ordinal = test["ordinal"]
+        never = naming.never_reason(connection, project, app.policy, ordinal)
+        rows = {row["variant_hash"]: row for row in standings.of_test(connection, project.id, ordinal)}
+        entered = []
+        for variant in sorted(histories.variants_on_trunk(connection, project.id, [ordinal])[ordinal]):
+            row = rows.get(variant) or assess.fresh_row(project.id, variant, ordinal, now)
+            if row["status"] == Status.QUARANTINED:
+                continue
+            move = transition_by_hand(
+                assess.standing_of(row),
+                Status.QUARANTINED,
+                reason=storable(reason),
+                by=storable(bearer.actor),
+                expires_at=now + timedelta(days=days),
+                mode=project.mode,
+                now=now,
+                policy=app.policy,
+                never=never,
+            )
+            history, trunk_builds = histories.load(connection, project.id, variant)
+            history.grow(ordinal + 1)
+            row.update(assess.window_from_now(history, ordinal, build_seq=project.builds))
+            assess.apply(connection, project.id, history, row, move, arrival=project.uploads)
+            histories.save(connection, project.id, variant, history, trunk_builds)
+            entered.append(variant)
+        if not entered:
+            raise Conflict(
+                f"{naming.display_of(test)} is quarantined already, or trunk has never run it.",
+                mend="See `quarantine explain` for where it stands.",
+            )
+        detail = {"test": naming.id_of(test), "variants": entered, "reason": reason, "days": days}
+        audit.record(connection, project.id, at=now, actor=bearer.actor, action="quarantine", detail=detail)
+    until = (now + timedelta(days=days)).isoformat()
+    return {"test": naming.id_of(test), "name": naming.display_of(test), "quarantined": len(entered), "until": until}
 
 
 def release(app: App, slug: str, name: str, *, bearer: Bearer, reason: str) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class Api:
             Route(f"{at}/summary", self.reading(lambda slug, _request: listing.summary(self.app, slug))),
             Route(f"{at}/tests", self.reading(lambda slug, _request: listing.standing(self.app, slug))),
             Route(f"{at}/tests/{{test:name}}/release", self.release, methods=["POST"]),
+            Route(f"{at}/tests/{{test:name}}/quarantine", self.quarantine, methods=["POST"]),
             Route(f"{at}/tests/{{test:name}}", self.reading(self._explain)),
             Route(f"{at}/mode", self.set_mode, methods=["POST"]),
         ]
@@ -112,6 +113,21 @@ class Api:
         )
         self.snapshots.forget(slug)
         return JSONResponse(released)
+
+    async def quarantine(self, request: Request) -> Response:
+        """Let a person quarantine a test until a date, with a reason."""
+        slug, bearer = await self.gatekeeper.caller(request)
+        bearer.require(Scope.ADMIN)
+        body = await _json(request, "reason")
+        days: Any = body.get("days")
+        if not isinstance(days, (int, float)) or isinstance(days, bool):
+            raise BadInput("The request's body has no number `days`.", mend='Send {"reason": "...", "days": 14}.')
+        test = request.path_params["test"]
+        quarantined = await run_in_threadpool(
+            decisions.quarantine, self.app, slug, test, bearer=bearer, reason=body["reason"], days=days
+        )
+        self.snapshots.forget(slug)
+        return JSONResponse(quarantined)
 
     async def set_mode(self, request: Request) -> Response:
         """Switch between observing and enforcing."""

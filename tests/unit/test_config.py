@@ -48,7 +48,7 @@ def test_a_project_says_who_is_told(tmp_path: Path) -> None:
         ("[slack]\ntokn = 'x'", "slack.tokn", "signing_secret"),
         ("[project.ledger]\nchanel = 'C'", "project.ledger.chanel", "channel"),
         ("[project.ledger.weekly]\nhour = 9", "project.ledger.weekly.hour", "at"),
-        ("[project.ledger.quiet]\nbegin='18:00'\nend='08:00'\nx=1", "project.ledger.quiet.x", "weekends"),
+        ("[project.ledger.quiet]\nbegin='18:00'\nend='08:00'\nx=1", "project.ledger.quiet.x", "days"),
         ("[[spool]]\ndirectory='x'\nproject='p'\nlane='trunk'\nlan=1", "spool.0.lan", "lane"),
     ],
 )

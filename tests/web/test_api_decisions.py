@@ -164,3 +164,24 @@ def test_a_reach_map_and_a_manifest_come_in(site: Site) -> None:
     problem(
         client.post(f"{AT}/reach", content=b"no gzip at all", headers={"content-encoding": "gzip"}), 422, "bad-input"
     )
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b'{"reason": "x"}', b'{"reason": "x", "days": "7"}', b'{"reason": "x", "days": true}', b'{"days": 7}',
+             b'{"reason": "x", "days": 31}', b'{"reason": "x", "days": NaN}', b'{"reason": "x", "days": 1e999}']
+)  # fmt: skip
+def test_a_quarantine_by_hand_needs_a_reason_and_its_days(judged: Site, admin: TestClient, body: bytes) -> None:
+    """Nothing is taken out on half a word, and the answer is never a crash."""
+    problem(admin.post(f"{AT}/tests/t1/quarantine", content=body), 422, "bad-input")
+    assert audit(judged, "quarantine") == []
+
+
+def test_a_quarantine_by_hand_takes_the_test_out_at_once(judged: Site, admin: TestClient) -> None:
+    """It is out under every spelling, and the audit says who said so."""
+    admin.post(MODE, json={"mode": "enforce"})
+    answer = admin.post(f"{AT}/tests/t1/quarantine", json={"reason": "the sandbox is down", "days": 2})
+    assert (answer.status_code, answer.json()["quarantined"]) == (200, 1)
+    assert admin.get(f"{AT}/gating/tests.test_ledger::t1").json()["gating"] is False
+    [(actor, detail)] = audit(judged, "quarantine")
+    assert "maria" in actor
+    assert detail["days"] == 2

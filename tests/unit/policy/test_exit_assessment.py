@@ -156,3 +156,11 @@ def test_probation(onsets: int, trials: int, days: int, rate: float, *, met: boo
     q, p0 = max(rate, 0.003), 0.001
     assert found.ratio == pytest.approx((q / p0) ** onsets * ((1 - q) / (1 - p0)) ** (trials - onsets))
     assert recompute(json.loads(json.dumps(found.to_json()))) == ()
+
+
+def test_by_hand_without_a_failing_day_asks_for_the_least_clean_days() -> None:
+    """There is no pattern of failing days to wait out; with one failing day there is."""
+    fresh = replace(MENDED, by_hand=True, failures=0, trials=0, failing_days=0, days=0, longest_gap_days=0)
+    assert assess_exit(fresh, 0.01, POLICY).days_needed == POLICY.exit_days
+    once = replace(fresh, failures=1, trials=10, failing_days=1, days=5)
+    assert assess_exit(once, 0.01, POLICY).days_needed > POLICY.exit_days
