@@ -8,19 +8,20 @@ used may write `{"tokens": 1200, "cost": 0.03}` to the file that AGENT_USAGE_FIL
 
 import json
 import os
+import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from quarantine.client.claims import scratch_folder
-from quarantine.client.errors import ClientConfigurationError
+from quarantine.client.errors import ClientConfigurationError, ClientError
 from quarantine.client.instants import monotonic_s
 from quarantine.loop.edits import Edits, WatchedFolder
 from quarantine.loop.errors import BadPatch, ProcessError
 from quarantine.loop.patch import MAX_BYTES, SEND, Patch
 from quarantine.loop.processes import Finished, Limits, run
 
-__all__ = ["Agent", "Answer", "CommandAgent", "Mode", "Proposal", "ScriptedAgent", "agent_environment"]
+__all__ = ["Agent", "Answer", "CommandAgent", "Mode", "Proposal", "ScriptedAgent", "agent_environment", "answered"]
 
 Mode = Literal["diff", "edit", "auto"]
 Answer = bytes | str | None
@@ -36,6 +37,7 @@ _STDERR_TAIL = 4_000
 _USAGE_BYTES = 10_000
 _SHOWN = 5
 _SENSIBLE = 2**53
+_SAID_CHARACTERS = 500
 
 
 class Proposal(NamedTuple):
@@ -71,6 +73,54 @@ class Agent(Protocol):
             folder: a copy of the base that the agent may read and edit.
         """
         ...
+
+
+def answered(agent: Agent, prompt: str, folder: Path) -> Proposal:
+    """Ask an agent and return its proposal; one that breaks down, or answers with something else, has failed.
+
+    Raises:
+        ClientError: the agent says so on purpose, for nothing the next answer could mend.
+    """
+    begun = monotonic_s()
+    try:
+        said = agent.propose(prompt, folder)
+    except BadPatch as problem:
+        return Proposal(None, problem, monotonic_s() - begun)
+    except ClientError:
+        raise
+    except Exception as error:  # noqa: BLE001 - code of a user's own, which may raise anything
+        what = f"The agent raised {type(error).__name__}: {_plain(error)[:_SAID_CHARACTERS]}"
+        failed = _refused("agent-failed", what, SEND)._replace(seconds=monotonic_s() - begun)
+        return failed._replace(stderr=_plain("".join(traceback.format_exception(error)))[-_STDERR_TAIL:])
+    return _checked(said) or _refused("agent-failed", _wrong(said), SEND)._replace(seconds=monotonic_s() - begun)
+
+
+def _checked(said: object) -> Proposal | None:
+    """Return a proposal with what can be told and counted; None for what is none."""
+    if not isinstance(said, Proposal) or not _fits(said.patch, Patch) or not _fits(said.problem, BadPatch):
+        return None
+    return said._replace(
+        tokens=_whole(said.tokens), cost=_number(said.cost), note=_plain(said.note), stderr=_plain(said.stderr)
+    )
+
+
+def _fits(said: object, kind: type) -> bool:
+    return said is None or isinstance(said, kind)
+
+
+def _wrong(said: object) -> str:
+    if isinstance(said, Proposal):
+        return f"The agent's Proposal has {_kind(said.patch)} for a patch and {_kind(said.problem)} for a problem."
+    return f"The agent returned {_kind(said)}, which is no Proposal."
+
+
+def _kind(said: object) -> str:
+    return "nothing" if said is None else type(said).__name__
+
+
+def _plain(said: object) -> str:
+    """Return what can be written to any file: half a surrogate is escaped."""
+    return str(said).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class CommandAgent:
@@ -275,8 +325,12 @@ def _usage(file: Path) -> tuple[int | None, float | None]:
         return None, None
     if not isinstance(said, dict):
         return None, None
-    tokens, cost = said.get("tokens"), said.get("cost")
-    return (
-        tokens if isinstance(tokens, int) and 0 <= tokens < _SENSIBLE else None,
-        float(cost) if isinstance(cost, (int, float)) and 0 <= cost < _SENSIBLE else None,
-    )
+    return _whole(said.get("tokens")), _number(said.get("cost"))
+
+
+def _whole(tokens: object) -> int | None:
+    return tokens if isinstance(tokens, int) and 0 <= tokens < _SENSIBLE else None
+
+
+def _number(cost: object) -> float | None:
+    return float(cost) if isinstance(cost, int | float) and 0 <= cost < _SENSIBLE else None

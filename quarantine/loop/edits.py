@@ -7,14 +7,17 @@ what is left out is said, is in no patch, and so is never tested nor merged.
 """
 
 import os
-from collections.abc import Iterable
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import translate
 from pathlib import Path
 from typing import NamedTuple
 
 from quarantine.client.errors import TreeError
 from quarantine.client.git import blobs, git
 from quarantine.loop.errors import BadPatch
-from quarantine.loop.patch import SEND
+from quarantine.loop.patch import MAX_BYTES, SEND
 
 __all__ = ["Edits", "WatchedFolder"]
 
@@ -23,6 +26,11 @@ _LEAVINGS = (
     *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".venv", "venv"),
     *("node_modules", "*.egg-info", "*.pyc", ".coverage", ".coverage.*", ".aider*", ".DS_Store"),
 )
+_LEFT = re.compile("|".join(map(translate, (*_LEAVINGS, ".git"))))
+_MOST_BYTES, _MOST_FILES = 4 * MAX_BYTES, 10_000
+"""What edits may add in all; more is never read. A diff of that much would be too big by far."""
+_LARGE_BYTES = 256 * 1024
+"""New files above this are not read when the base's rules ignore them."""
 _DIFF = ("diff-tree", "-r", "-p", "-M", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
 _PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
 _IGNORE_FILE = ".gitignore"
@@ -57,6 +65,7 @@ class WatchedFolder:
             git(self._ours, "config", name, value)
         (self._ours / "info").mkdir()
         (self._ours / "info" / "attributes").write_text(_ATTRIBUTES)
+        self._sizes = dict(_sizes(folder))
         self._before = self._noted()
         self._lay_rules()
 
@@ -64,10 +73,12 @@ class WatchedFolder:
         place = folder or self._folder
         return git(place, f"--git-dir={self._ours}", f"--work-tree={place}", *words, stdin=stdin)
 
-    def _noted(self) -> str:
-        """Put all of the folder into the index, and return the tree's id."""
+    def _noted(self, besides: Iterable[str] = ()) -> str:
+        """Put all of the folder but some files into the index, and return the tree's id."""
         leavings = [f":(exclude,glob)**/{name}{below}" for name in _LEAVINGS for below in ("", "/**")]
-        self._git("add", "--all", "--force", "--", ".", *leavings)
+        wanted = [".", *leavings, *(f":(exclude,literal){path}" for path in besides)]
+        spoken = b"".join(os.fsencode(word) + b"\0" for word in wanted)
+        self._git("add", "--all", "--force", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=spoken)
         return self._git("write-tree").decode().strip()
 
     def _lay_rules(self) -> None:
@@ -91,7 +102,8 @@ class WatchedFolder:
 
         Raises:
             BadPatch: `escapes-worktree` when the folder is no longer there, `submodule` when a repository lies in it,
-                `does-not-apply` when something in it cannot be read.
+                `does-not-apply` when something in it cannot be read, `too-big` before what was added is read when it is
+                more than a patch can hold.
         """
         try:
             status = os.lstat(self._folder)
@@ -100,7 +112,8 @@ class WatchedFolder:
         if status is None or status.st_ino != self._place:
             raise BadPatch("escapes-worktree", "The folder to be edited was moved, removed or replaced.", SEND)
         try:
-            after = self._noted()
+            large = self._measured()
+            after = self._noted(large)
             new = self._git(
                 "diff-tree", "-r", "-z", "--name-only", "--diff-filter=A", "--no-renames", self._before, after
             )
@@ -111,7 +124,18 @@ class WatchedFolder:
             diff = self._git(*_DIFF, *_PREFIXES, self._before, after)
         except TreeError as error:
             raise _unreadable(error) from error
-        return Edits(diff, tuple(sorted(os.fsdecode(path) for path in ignored)))
+        return Edits(diff, tuple(sorted({*large, *(os.fsdecode(path) for path in ignored)})))
+
+    def _measured(self) -> list[str]:
+        """Return the large new files that the base's rules ignore; raises BadPatch when the others are too much."""
+        now = dict(_sizes(self._folder))
+        new = b"".join(os.fsencode(path) + b"\0" for path in now.keys() - self._sizes.keys())
+        ignored = {os.fsdecode(path) for path in self._ignored(new)}
+        grown = {path: size - self._sizes.get(path, 0) for path, size in now.items() if path not in ignored}
+        added = {path: size for path, size in grown.items() if size > 0 or path not in self._sizes}
+        if len(added) > _MOST_FILES or sum(added.values()) > _MOST_BYTES:
+            raise _too_much(added)
+        return [path for path in ignored if now[path] > _LARGE_BYTES]
 
     def _ignored(self, new: bytes) -> Iterable[bytes]:
         """Return those of some paths that the base's rules ignore."""
@@ -128,3 +152,31 @@ def _unreadable(error: TreeError) -> BadPatch:
     if "does not have a commit checked out" in error.message:
         return BadPatch("submodule", "A repository of its own lies in the folder.", "Change files of this one only.")
     return BadPatch("does-not-apply", f"The edits cannot be read: {error.message}", SEND)
+
+
+def _too_much(added: Mapping[str, int]) -> BadPatch:
+    largest = max(added, key=lambda path: (added[path], path))
+    return BadPatch(
+        "too-big",
+        f"The edits add {sum(added.values()):,} bytes to {len(added):,} files, {largest} the most; at most "
+        f"{_MOST_BYTES:,} bytes and {_MOST_FILES:,} files are read.",
+        "Change what mends the ticket only, and remove what a build or a run has written.",
+    )
+
+
+def _sizes(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the files of a folder, from there and with `/`, with their sizes; what tools leave behind is left out."""
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        try:
+            entries = list(os.scandir(folder / below))
+        except OSError:  # git says what is wrong with it
+            continue
+        for entry in entries:
+            if _LEFT.fullmatch(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(f"{below}{entry.name}/")
+            elif stat.S_ISREG((status := entry.stat(follow_symlinks=False)).st_mode):
+                yield f"{below}{entry.name}", status.st_size

@@ -104,7 +104,7 @@ class Patch:
             BadPatch: `empty-patch`, `prose`, `binary-patch`, `escapes-worktree`, `symlink`, `submodule`, `too-big`, or
                 `does-not-apply` when it is no well-formed diff.
         """
-        raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+        raw = _encoded(text) if isinstance(text, str) else text
         if len(raw) > max_bytes:
             raise BadPatch(
                 "too-big",
@@ -116,6 +116,15 @@ class Patch:
         if all(change.does_nothing for change in changes):
             raise BadPatch("empty-patch", "The patch changes nothing.", SEND)
         return cls(b"".join(map(_written, changes)), changes)
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise BadPatch(
+            "does-not-apply", f"Character {error.start + 1} of the answer is half a surrogate, which is no text.", SEND
+        ) from error
 
 
 def _diff_lines(raw: bytes) -> list[str]:

@@ -13,7 +13,7 @@ and did the same again.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quarantine.loop.agent import Agent, Proposal
+from quarantine.loop.agent import Agent, Proposal, answered
 from quarantine.loop.ends import Accepted, End, Exhausted, Inconclusive, Suspect
 from quarantine.loop.errors import BadPatch
 from quarantine.loop.judged import Judged, Prepared, Runner, Spent
@@ -116,7 +116,7 @@ class _Loop:
     def _proposed(self) -> Proposal:
         self.tell(f"Asking the agent for attempt {self.attempts + 1} of {self.max_attempts}.")
         with self.workspace.agent_folder() as folder:
-            proposal = self.agent.propose(prompt(self.ticket, self.last, self.base), folder)
+            proposal = answered(self.agent, prompt(self.ticket, self.last, self.base), folder)
         if proposal.note:
             self.tell(proposal.note)
         if proposal.problem is not None and proposal.problem.code in _AGENT_BROKE:

@@ -248,3 +248,28 @@ def test_edits_in_a_copy_apply_in_the_worktree(repository: Repository, place: Pa
         assert not (workspace.path / "src/pkg").exists()
         assert (workspace.path / "empty.txt").stat().st_mode & 0o100
         workspace.roll_back(prove=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "truncate -s 400M big.bin",
+        "for n in 1 2 3 4 5; do truncate -s 4M part$n; done",
+        "truncate -s 300M src/app.py",
+        f"{sys.executable} -c \"import os; [os.close(os.open(f'f{{n}}', os.O_CREAT)) for n in range(10_001)]\"",
+    ],
+)
+def test_edits_that_no_patch_can_hold_are_refused_unread(folder: Path, command: str) -> None:
+    """One huge file or many, new or grown: they are measured before one byte of them is read."""
+    proposal = _ask(command, folder, mode="edit")
+    assert _code(proposal) == "too-big"
+    assert proposal.problem is not None
+    assert proposal.problem.sentence.startswith("The edits add ")
+
+
+def test_a_large_file_that_the_base_ignores_is_left_out_unread(folder: Path) -> None:
+    """What a build has written beside the edits is no reason to refuse them."""
+    (folder / ".gitignore").write_text("out/\n")
+    proposal = _ask("mkdir out; truncate -s 500M out/image; echo new > new.txt", folder, mode="edit")
+    assert _paths(proposal) == ("new.txt",)
+    assert proposal.note == "New files that the base's rules ignore are not in the patch: out/image."

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quarantine.loop.agent import CommandAgent, ScriptedAgent
+from quarantine.loop.agent import CommandAgent, Proposal, ScriptedAgent
 from quarantine.loop.ends import Accepted, End, Exhausted, Inconclusive, Suspect
 from quarantine.loop.errors import BadPatch, WorkspaceError
 from quarantine.loop.judged import UNKNOWN, Judged, Prepared, Spent
@@ -302,3 +302,47 @@ def test_each_step_is_told(workspace: Workspace) -> None:
         "Asking the agent for attempt 2 of 4.",
         "Attempt 2: Accepted: all is well.",
     ]
+
+
+class Improper:
+    """An agent of somebody's own that breaks the agreement."""
+
+    def __init__(self, answer: Callable[[], Any]) -> None:
+        self.answer = answer
+
+    def propose(self, _prompt: str, _folder: Path) -> Any:
+        """Answer with whatever it is."""
+        return self.answer()
+
+
+def _raises() -> None:
+    raise RuntimeError("no model \ud800 answers")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda: b"diff", "The agent returned bytes, which is no Proposal."),
+        (lambda: None, "The agent returned nothing, which is no Proposal."),
+        (lambda: Proposal(b"diff", None, 0.0), "The agent's Proposal has bytes for a patch"),  # type: ignore[arg-type]  # wrong on purpose
+        (_raises, r"The agent raised RuntimeError: no model \ud800 answers"),
+    ],
+)
+def test_an_agent_that_breaks_the_agreement_does_not_work(
+    workspace: Workspace, answer: Callable[[], Any], said: str
+) -> None:
+    """Whatever it returns or raises ends as an answer that says so, with the workspace clean."""
+    told: list[str] = []
+    end = solve(TICKET, workspace, Improper(answer), FakeRunner([]), progress=told.append)
+    assert isinstance(end, Inconclusive)
+    assert said in end.sentence
+    assert end.attempts == 0
+    "".join(told).encode()
+    assert workspace.tree().hash == workspace.base_tree
+
+
+def test_half_a_surrogate_in_an_answer_is_no_patch(workspace: Workspace) -> None:
+    """It cannot be written to any file, and the answer says where it is."""
+    end, _ = tried(workspace, FakeRunner([]), OUTSIDE.replace("+b", "+\ud800"), max_attempts=1)
+    assert isinstance(end, Exhausted)
+    assert "is half a surrogate" in end.sentence
