@@ -155,9 +155,12 @@ def _agent(options: dict[str, Any]) -> "CommandAgent":
 
 def _protected(options: dict[str, Any], repository: Path) -> "Protected":
     from quarantine.loop import Protected
+    from quarantine.loop.protected import installed_modules
 
     roots = options["import_paths"] or ()
-    protected = Protected().extended(protect=options["protect"], allow=options["allow"], roots=roots)
+    protected = Protected(installed=installed_modules(options["python"])).extended(
+        protect=options["protect"], allow=options["allow"], roots=roots
+    )
     return protected.extended(own=_own_modules(repository, options["base"], protected.roots))
 
 

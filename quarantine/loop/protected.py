@@ -21,6 +21,7 @@ few innocent names, such as `Latest.java`, are protected too.
 
 import json
 import re
+import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,8 @@ from pathlib import PurePath
 from posixpath import normpath
 from typing import NamedTuple, Self
 
+from quarantine.client.environment import TIMEOUT_S, named
+from quarantine.client.errors import ClientConfigurationError
 from quarantine.loop.errors import BadPatch
 from quarantine.loop.patch import Patch
 
@@ -263,15 +266,41 @@ def _all_folded(names: frozenset[str]) -> frozenset[str]:
 
 
 @cache
-def installed_modules() -> frozenset[str]:
-    """Return the modules that are installed in this interpreter, so far as another file could take their place.
+def installed_modules(python: str | None = None) -> frozenset[str]:
+    """Return the modules that are installed in an interpreter, so far as another file could take their place.
+
+    Args:
+        python: the interpreter that runs the tests; None for this one.
 
     Returns:
         Dotted names: modules, packages, and the folders around them that have no `__init__`. Submodules of a package
         are left out, for they are found through it; so are distributions installed as editable, which are worked on.
+        Of another interpreter its standard library too, which may have what this one's has not.
+
+    Raises:
+        ClientConfigurationError: it does not answer.
     """
-    found = (name for one in distributions() if not _is_editable(one) for name in _provided(one))
-    return frozenset(".".join(steps[:count]) for steps in found for count in range(1, len(steps) + 1))
+    path, standard = _search_path(python) if python is not None else (sys.path, [])
+    found = (name for one in distributions(path=path) if not _is_editable(one) for name in _provided(one))
+    return frozenset(".".join(steps[:count]) for steps in found for count in range(1, len(steps) + 1)).union(standard)
+
+
+_ASK = "import json, sys; print(json.dumps([sys.path, sorted(getattr(sys, 'stdlib_module_names', ()))]))"
+
+
+def _search_path(python: str) -> tuple[list[str], list[str]]:
+    """Return where an interpreter looks for modules and what its standard library has, asked outside of any tree."""
+    try:
+        done = subprocess.run(
+            [named(python), "-I", "-c", _ASK], cwd="/", capture_output=True, check=True, timeout=TIMEOUT_S
+        )
+        path, standard = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise ClientConfigurationError(
+            f"{python} could not be asked what is installed for it: {error}.",
+            mend="Name the interpreter that runs the tests.",
+        ) from error
+    return path, standard
 
 
 def _is_editable(one: Distribution) -> bool:

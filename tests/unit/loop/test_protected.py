@@ -1,10 +1,12 @@
 """What a patch may not touch."""
 
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from quarantine.client.errors import ClientConfigurationError
 from quarantine.loop.errors import BadPatch
 from quarantine.loop.patch import Patch
 from quarantine.loop.protected import Protected, installed_modules
@@ -159,6 +161,31 @@ def test_what_a_distribution_provides_is_read_from_its_files(site: Path) -> None
         },
     )
     assert installed_modules() == {"one", "two", "open", "open.part", "open.single", "fast", "elsewhere"}
+
+
+def test_another_interpreter_is_asked_for_its_own(tmp_path: Path) -> None:
+    """What is installed for the interpreter of the tests is protected, and nothing of this one's beside it."""
+    venv.EnvBuilder(symlinks=True, with_pip=False).create(tmp_path / "other")
+    [site] = (tmp_path / "other" / "lib").glob("python*/site-packages")
+    _installed(site, "theirs", {"theirs/__init__.py": ""})
+    known = installed_modules(str(tmp_path / "other" / "bin" / "python"))
+    assert {"theirs", "json"} <= known
+    assert "xdist" not in known
+    assert Protected(installed=known).matches("src/theirs.py")
+    assert not Protected().matches("src/theirs.py")
+
+
+def test_an_interpreter_that_does_not_answer_is_a_mistake_in_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not there, no Python, or silent: it is named, with what to do."""
+    monkeypatch.setattr("quarantine.loop.protected.TIMEOUT_S", 0.1)
+    for number, line in enumerate(("exit 1", "echo no", "exec sleep 600")):
+        (tmp_path / f"python{number}").write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / f"python{number}").chmod(0o755)
+    for name in ("python0", "python1", "python2", "absent"):
+        with pytest.raises(ClientConfigurationError, match=f"{name} could not be asked.* Name the interpreter"):
+            installed_modules(str(tmp_path / name))
 
 
 RENAMED = "diff --git a/{old} b/{new}\nrename from {old}\nrename to {new}\n"
