@@ -1,6 +1,7 @@
 """The report's way to the daemon: the build is described before the first test, the report sent after the last."""
 
 import contextlib
+import hashlib
 import io
 import os
 import shlex
@@ -15,9 +16,10 @@ import pytest
 
 from quarantine.client.build_part import build_part
 from quarantine.client.errors import ClientError
-from quarantine.client.git import top_level
+from quarantine.client.git import blobs, commit_entries, head_commit, top_level
 from quarantine.client.instants import iso_instant, wall_s
 from quarantine.client.target import Target
+from quarantine.client.tree import Entry, Tree, git_blob, read_tree
 from quarantine.client.upload import post_reports
 from quarantine.pytest_plugin.options import Options
 
@@ -73,7 +75,7 @@ class Upload:
             root,
             options=stated,
             python=sys.executable,
-            leave_out=[self.report, *reports_of(command, root)],
+            tree=tree_of(root, [self.report, *reports_of(command, root)]),
             stray_mend=_STRAY_MEND,
         )
         return part
@@ -131,6 +133,26 @@ def reports_of(command: str, root: Path) -> list[Path]:
     named = [word.partition("=")[2] for word in words if word.startswith(tuple(f"{name}=" for name in _REPORT_OPTIONS))]
     named += [after for word, after in pairwise(words) if word in _REPORT_OPTIONS]
     return [folder / os.path.expandvars(Path(name).expanduser()) for name in named if name]
+
+
+def tree_of(root: Path, reports: list[Path]) -> Tree:
+    """Return the files that are tested; where one is a report of ours too, what the commit has there counts.
+
+    So a committed one belongs to the tree, and what an earlier run has written over it does not. Raises TreeError.
+    """
+    tree, head, top = read_tree(root, leave_out=reports), head_commit(root), root.resolve()
+    below = [path.resolve() for path in reports]
+    names = {os.fsencode(path.relative_to(top).as_posix()) for path in below if path.is_relative_to(top)}
+    if head is None or not names:
+        return tree
+    committed = [entry for entry in commit_entries(root, head) if entry.path in names]
+    contents = blobs(root, [entry.oid for entry in committed]) if committed else {}
+    put_back = (
+        Entry(entry.path, entry.mode, hashlib.sha256(contents[entry.oid]).hexdigest(), git_blob(contents[entry.oid]))
+        for entry in committed
+        if entry.oid in contents
+    )
+    return tree._replace(entries=tuple(sorted([*tree.entries, *put_back])))
 
 
 def _is_a_selection(config: pytest.Config) -> bool:

@@ -9,11 +9,12 @@ import pytest
 from quarantine.client.tree import read_tree
 from quarantine.clock import system_clock
 from quarantine.policy.criteria import Policy
-from quarantine.pytest_plugin.upload import reports_of
+from quarantine.pytest_plugin.upload import reports_of, tree_of
 from quarantine.services import decisions
 from quarantine.services.app import App
 from quarantine.store.engine import open_engine
 from tests.cli.hosting import hosted
+from tests.cli.repository import Repository
 from tests.unit.plugin.projects import REFUSES, Project, SmallDaemon
 from tests.world import OWNER
 
@@ -82,6 +83,18 @@ def test_a_report_that_an_earlier_run_left_is_no_part_of_the_tree(suite: Project
     [part, again] = (part for part, _ in daemon.uploads)
     assert part["tree"] != pristine
     assert again["tree"] == pristine
+
+
+def test_a_committed_file_where_the_report_goes_is_a_part_of_the_tree(tmp_path: Path) -> None:
+    """With what the commit has there, whatever an earlier run wrote over it; another commit's is another tree."""
+    made = Repository.of(tmp_path / "shop", {"shop.py": "PRICE = 1\n", "junit.xml": "<testsuite/>"})
+    reports = [made.path / "junit.xml", made.path / "absent.xml", tmp_path / "elsewhere.xml"]
+    pristine = read_tree(made.path)
+    assert tree_of(made.path, reports) == pristine
+    made.write({"junit.xml": "<testsuite name='another'/>", "absent.xml": "<testsuite/>"})
+    assert tree_of(made.path, reports).hash == pristine.hash
+    made.commit({"junit.xml": "<testsuite name='fixed'/>"})
+    assert tree_of(made.path, reports).hash not in {pristine.hash, read_tree(made.path, leave_out=reports).hash}
 
 
 @pytest.mark.parametrize(
