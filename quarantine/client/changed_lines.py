@@ -23,6 +23,8 @@ Python file, None in any other file. From 1, both inclusive."""
 
 MOST = 5_000
 """Files whose lines would make more than so many are left out."""
+MOST_READ = 32 * 1024 * 1024
+"""Files beyond so many bytes, old and new together, are left out: taking them apart takes seconds."""
 _MOST_BYTES = 1024 * 1024
 _MOST_CHARACTERS = 1_000
 _MOST_COMPARED = 250_000
@@ -32,7 +34,11 @@ _MOST_COMPARED = 250_000
 def changed_lines(tree: Tree, commit: str, repository: Path | None = None) -> list[ChangedLines]:
     """Return the changed lines of a tree since a commit, by path; raises TreeError as `changed_since` does."""
     found: list[ChangedLines] = []
-    for file in sorted(changed_files(tree, commit, repository)):
+    read = 0
+    for file in sorted(changed_files(tree, commit, repository), key=lambda file: file.path):
+        read += len(file.new) + len(file.old or b"")
+        if read > MOST_READ:
+            break
         lines = lines_of_file(file)
         if len(found) + len(lines) <= MOST:
             found += lines

@@ -138,3 +138,7 @@ def test_a_tree_since_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "many.txt").write_text("x\n")
     monkeypatch.setattr(module_under_test, "MOST", 2)
     assert changed_lines(read_tree(tmp_path), "HEAD") == [("many.txt", None, 1, 1), ("new.txt", None, 1, 2)]
+    monkeypatch.setattr(module_under_test, "MOST", 4)
+    assert len(changed_lines(read_tree(tmp_path), "HEAD")) == 3
+    monkeypatch.setattr(module_under_test, "MOST_READ", 6)
+    assert changed_lines(read_tree(tmp_path), "HEAD") == [("many.txt", None, 1, 1), ("new.txt", None, 1, 2)]
