@@ -117,7 +117,7 @@ def _company(
 
 
 def _marks(connection: Connection, project: Project, variant: Mapping[str, Any]) -> dict[int, str]:
-    seqs = [cell["build"] for cell in variant["strip"]]
+    seqs = [cell["build"] for cell in variant["strip"] if cell["outcome"][0] in "FE"]
     struck = {seq for seq, row in builds.get(connection, project.id, seqs).items() if row["incident"]}
     marks = {
         int(head["build"]): "onset" if head["confirmed_at"] else "pending"

@@ -11,6 +11,7 @@ from quarantine.store.engine import reading
 PAGE = 50
 TESTS_SHOWN = 200
 BUILDS_SHOWN = 100
+_SIGNATURES_SHOWN = 5
 
 
 def page_of(app: App, slug: str, *, page: int) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def page_of(app: App, slug: str, *, page: int) -> dict[str, Any]:
 
 
 def one(app: App, slug: str, incident: str) -> dict[str, Any]:
-    """Return an incident with its builds and its tests, the first of each; raises NotFound."""
+    """Return an incident with its builds, what they said, and its tests; raises NotFound."""
     with reading(app.engine) as connection:
         project = projects.by_slug(connection, slug)
         row = None if "\0" in incident else listings.incident(connection, project.id, incident)
@@ -42,6 +43,7 @@ def one(app: App, slug: str, incident: str) -> dict[str, Any]:
             "incident": listing.incident_row(row),
             "struck": [listing.build_row(struck[seq]) for seq in sorted(struck)],
             "builds_left_out": len(row["builds"]) - len(struck),
+            "said": listings.signatures_in(connection, project.id, sorted(struck), _SIGNATURES_SHOWN),
             "named": sorted(named, key=lambda test: test["name"]),
             "tests_left_out": len(set(row["tests"])) - len(tests),
         }

@@ -289,6 +289,24 @@ def message_like(connection: Connection, project_id: int, signature: str) -> str
     return str(connection.execute(query).scalar() or "")
 
 
+def signatures_in(
+    connection: Connection, project_id: int, build_seqs: Sequence[int], limit: int
+) -> list[dict[str, Any]]:
+    """Return the signatures of failures in these builds: `signature`, `failures`, `message`, the most frequent first.
+
+    The message is that of one such failure, in its first lines.
+    """
+    failures = func.count().label("failures")
+    message = func.min(func.substr(FAILURE.c.message, 1, 400)).label("message")
+    query = (
+        select(FAILURE.c.signature, failures, message)
+        .where(FAILURE.c.project_id == project_id, FAILURE.c.build_seq.in_(build_seqs))
+        .group_by(FAILURE.c.signature)
+        .order_by(failures.desc(), FAILURE.c.signature)
+    )
+    return _rows(connection, query.limit(limit))
+
+
 def failing_with(
     connection: Connection, project_id: int, test: int, build_seqs: Sequence[int]
 ) -> list[tuple[int, int]]:

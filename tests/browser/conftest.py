@@ -1,20 +1,17 @@
 """The browser, the shop and the server that every test of this folder shares."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from quarantine.bootstrap import build_app
-from quarantine.clock import FrozenClock
-from quarantine.config import Settings
 from quarantine.domain.outcome import Lane
 from tests.browser.chromium import MISSING, chromium, is_required
 from tests.browser.looking import Looker, browsing
 from tests.browser.shop import Shop
 from tests.cli.hosting import hosted
 from tests.databases import SqliteFiles
-from tests.world import START
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +51,11 @@ def looker(browser: Browser, home: str) -> Iterator[Looker]:
 
 
 @pytest.fixture
-def fresh(browser: Browser, sqlite_url: str) -> Iterator[Looker]:
+def fresh(browser: Browser, sqlite_files: SqliteFiles, tmp_path: Path) -> Iterator[Looker]:
     """Return a tab on a server that has just been installed."""
-    app = build_app(Settings.model_validate({"database": sqlite_url}), clock=FrozenClock(START))
-    with hosted(app) as address:
+    shop = Shop.empty(sqlite_files, tmp_path / "fresh.db")
+    with hosted(shop.app) as address:
         looker = Looker.of(browser, address)
         yield looker
         looker.close()
-    app.engine.dispose()
+    shop.app.engine.dispose()

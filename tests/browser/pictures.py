@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from quarantine.domain.outcome import Lane
 from tests.browser.addresses import LOST, addresses
 from tests.browser.chromium import chromium
 from tests.browser.looking import LOOKS, Looker, browsing
@@ -18,18 +19,27 @@ def main(folder: Path, names: list[str]) -> None:
     if executable is None:
         sys.exit("There is no chromium on this machine; on Debian, apt-get install chromium brings it.")
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as scratch:
-        shop = Shop.played(SqliteFiles.make(Path(scratch)), Path(scratch) / "shop.db")
-        with hosted(shop.app) as home, browsing(executable) as browser:
-            looker = Looker.of(browser, home)
-            for name, path in (addresses(shop) | LOST).items():
-                if not names or name in names:
-                    looker.page.goto(f"{home}{path}")
-                    for look in LOOKS:
-                        looker.look(look)
-                        looker.page.screenshot(path=folder / f"{name}.{look}.png", full_page=True)
-            looker.close()
+    with TemporaryDirectory() as scratch, browsing(executable) as browser:
+        files = SqliteFiles.make(Path(scratch))
+        shop = Shop.played(files, Path(scratch) / "shop.db")
+        fresh = Shop.empty(files, Path(scratch) / "fresh.db")
+        visits = [(shop, Lane.TRUNK, addresses(shop) | LOST), (shop, None, {"sign-in": "/sign-in"})]
+        for of, lane, paths in [*visits, (fresh, Lane.TRUNK, {"just-installed": "/"})]:
+            with hosted(of.app, open_lane=lane) as home:
+                looker = Looker.of(browser, home)
+                for name, path in paths.items():
+                    if not names or name in names:
+                        _take(looker, path, folder / name)
+                looker.close()
         shop.app.engine.dispose()
+        fresh.app.engine.dispose()
+
+
+def _take(looker: Looker, path: str, picture: Path) -> None:
+    looker.page.goto(f"{looker.home}{path}")
+    for look in LOOKS:
+        looker.look(look)
+        looker.page.screenshot(path=picture.with_name(f"{picture.name}.{look}.png"), full_page=True)
 
 
 if __name__ == "__main__":

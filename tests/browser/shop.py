@@ -84,15 +84,15 @@ class Shop:
     clock: FrozenClock
 
     @classmethod
-    def of(cls, path: Path) -> "Shop":
-        """Return the product on a database that has been played before."""
+    def empty(cls, files: SqliteFiles, path: Path) -> "Shop":
+        """Return the product on a new database in `path`, just installed."""
+        files.create(path, migrated=True)
         clock = FrozenClock(START)
         return cls(App(open_engine(f"sqlite:///{path}"), clock, POLICY), clock)
 
     @classmethod
     def played(cls, files: SqliteFiles, path: Path) -> "Shop":
         """Return the product on a new database in `path`, after seven weeks."""
-        files.create(path, migrated=True)
-        shop = cls.of(path)
+        shop = cls.empty(files, path)
         play(World(shop.app, shop.clock, PROJECT).created())
         return shop

@@ -16,6 +16,7 @@ from quarantine.web.charts import age_bar, size_figure
 from quarantine.web.list_views import wanted_of
 from quarantine.web.paging import page_of, pager, query
 from quarantine.web.policy_words import CHAPTERS, policy_view
+from quarantine.web.project_views import needs
 from tests.web.crowd import crowd
 from tests.web.site import Page, Site
 from tests.world import OWNER, PROJECT, junit
@@ -98,6 +99,9 @@ def test_the_list_is_sorted_filtered_and_paged(site: Site) -> None:
     alike = names(site, cause=f"s1:{7:032x}")
     assert alike == ["test_case[7]"]
     assert names(site, older=9_000) == []
+    text = site.page(f"{HOME}/quarantined?older=9000").text
+    assert "No test is like that. Show all 231" in text
+    assert "There is no page" not in text
     assert names(site, page=4) == []
     page = site.page(f"{HOME}/quarantined")
     assert "1 to 100 of 231 rows" in page.text
@@ -148,6 +152,16 @@ def test_the_overview_says_what_needs_a_person(judged: Site) -> None:
     text = judged.page(HOME).text
     assert "1 for 30 days or longer The oldest, tests.test_ledger::t_flaky, for" in text
     decisions.create_project(judged.world.app, "calm", bearer=OWNER)
+
+
+def test_a_possible_regression_comes_first() -> None:
+    """It leads to the verdict that raised it, and names its tests."""
+    alarm = {"number": 7, "tests": ["a::t1", "a::t2"], "at": "2026-01-05T09:00:00+00:00"}
+    told = {"mode": "enforce", "counts": {"broken": 2, "held": 0}, "needs": {"alarms": [alarm], "old": 0}}
+    first, second = needs(told)
+    assert (first["count"], first["title"], first["at"]) == (2, "possible regressions", "/verdicts/7")
+    assert first["sentence"].startswith("a::t1 and a::t2 failed more often in a row")
+    assert (second["count"], second["at"]) == (2, "/quarantined?standing=broken")
 
 
 def test_a_calm_project_needs_nobody(site: Site) -> None:
