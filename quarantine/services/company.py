@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from quarantine.domain.outcome import Lane
 from quarantine.services import naming
 from quarantine.services.app import App
 from quarantine.services.explain import explain
@@ -32,6 +33,7 @@ def in_company(app: App, slug: str, name: str) -> dict[str, Any]:
     - `folded`: the newest failures by signature, the most frequent first, each with its newest trace.
     - `company`: tests that failed in the same builds, with how many `of` them.
     - `marks`: of builds in the strip, what the failure there is: onset, pending, or in a storm.
+    - `began`: where on trunk the first onset came that counts, and what trunk ran before; None without one.
     - `audit`, of the test as a whole: what people did about it.
     """
     found = explain(app, slug, name)
@@ -44,6 +46,7 @@ def in_company(app: App, slug: str, name: str) -> dict[str, Any]:
             variant["folded"] = _folded(connection, project, failures)
             variant["company"] = _company(connection, project, test["ordinal"], failures)
             variant["marks"] = _marks(connection, project, variant)
+            variant["began"] = _began(connection, project, variant)
         found["audit"] = _audit(connection, project, found["test"])
     return found
 
@@ -113,6 +116,22 @@ def _company(
             for ordinal, count in pairs[:TESTS_SHOWN]
         ],
         "left_out": max(0, len(pairs) - TESTS_SHOWN),
+    }
+
+
+def _began(connection: Connection, project: Project, variant: Mapping[str, Any]) -> dict[str, Any] | None:
+    counted = set(variant["entry"]["result"]["onsets"]) if variant["entry"] else set()
+    onsets = [head for head in variant["heads"] if head["number"] in counted and head["lane"] == Lane.TRUNK]
+    if not onsets:
+        return None
+    seq = int(onsets[0]["build"])
+    build = variant["builds"][str(seq)]
+    return {
+        "seq": seq,
+        "build": build["build"],
+        "at": onsets[0]["arrived_at"],
+        "commit": build["commit"],
+        "before": builds.trunk_commit_before(connection, project.id, seq),
     }
 
 

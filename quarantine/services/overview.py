@@ -19,6 +19,7 @@ from quarantine.store.projects import Project
 SHOWN = 6
 """Tests shown of each standing; the page of the quarantined ones has them all."""
 DAYS = 90
+_LEAST_DAYS = 14
 OLD_DAYS = 30
 """Days in quarantine after which a test needs its owner."""
 _BUILDS, _MOVES, _INCIDENTS, _REFUSED = 10, 12, 3, 3
@@ -59,10 +60,11 @@ def _size(
 ) -> list[dict[str, Any]]:
     """Return how many tests were quarantined, in any variant, at the end of each of the last days, the oldest first.
 
-    Days (UTC) before the project was created are left out.
+    Days (UTC) before the project was created are left out, but for the last fortnight.
     """
     today = now.date()
-    first = max(today - timedelta(days=DAYS - 1), project.created_at.date())
+    begun = min(project.created_at.date(), today - timedelta(days=_LEAST_DAYS - 1))
+    first = max(today - timedelta(days=DAYS - 1), begun)
     since = datetime.combine(first, datetime.min.time(), now.tzinfo)
     moves = listings.moves_of_quarantine(connection, project.id, since)
     pairs = {(row["variant_hash"], row["test"]) for row in quarantined}

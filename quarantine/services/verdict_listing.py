@@ -17,7 +17,7 @@ _TOLD = (
     *("lane", "change", "ticket", "attempt", "patch", "base_commit", "base_tree", "environment_hash", "subset"),
     *("key", "runner_s", "tokens", "cost"),
 )
-_OF_BUILD = ("build", "job", "commit", "tree", "exit_code", "command", "complete", *builds.COUNTS)
+_OF_BUILD = ("seq", "build", "job", "commit", "tree", "exit_code", "command", "complete", *builds.COUNTS)
 
 
 def evidence(app: App, slug: str, number: str) -> dict[str, Any]:

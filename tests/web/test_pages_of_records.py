@@ -235,6 +235,7 @@ def test_a_build_leads_to_the_verdict_on_it(asked: Site) -> None:
     page = asked.page(f"{HOME}/builds/{build}")
     assert f"{HOME}/verdicts/4" in page.attributes("href")
     assert "rejects verdict 4: " in page.text
+    assert f"{HOME}/builds/{build}" in asked.page(f"{HOME}/verdicts/4").attributes("href")
 
 
 def test_a_build_that_crashed_shows_what_it_left(site: Site) -> None:
@@ -324,6 +325,16 @@ def test_a_test_shows_its_company_and_its_failures_folded(judged: Site) -> None:
     assert f"tests.test_ledger::t_held {len(failures)} of {len(failures)} builds" in company
     assert "A dot below is an onset." in page.text
     assert any(f"/builds/{failures[-1]['build_seq']}" in href for href in page.attributes("href"))
+
+
+def test_a_flake_is_dated_to_its_first_onset(judged: Site) -> None:
+    """The page names the build and the commit of the first onset that counts, and what trunk ran before it."""
+    page = judged.page(f"{HOME}/tests/t_flaky")
+    [variant] = judged.world.explain("t_flaky")["variants"]
+    began = variant["builds"][variant["heads"][variant["entry"]["result"]["onsets"][0] - 1]["build"]]
+    text = page.text[page.text.index("Where it began") :]
+    assert f"in {began['build']}, commit {began['commit'][:12]}; trunk had run " in text
+    assert "Where it began" not in judged.page(f"{HOME}/tests/t1").text
 
 
 def test_what_people_did_about_a_test_is_told(judged: Site) -> None:
