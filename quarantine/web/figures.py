@@ -185,11 +185,15 @@ def by_lane(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
 
 def strip_words(cells: Sequence[Cell]) -> str:
     """Return a strip in words: how many builds came to what."""
+    return f"the last {plural(len(cells), 'build')}, the oldest first: {strip_counts(cells)}"
+
+
+def strip_counts(cells: Sequence[Cell]) -> str:
+    """Return how many builds of a strip came to what."""
     words = {"absent": "in which it did not run", **_STRIP_WORDS}
     kinds = ("passed", "failed", "errored", "flaky", "skipped", "absent")
     counts = [(sum(cell.kind == kind for cell in cells), words.get(kind, kind)) for kind in kinds]
-    told = ", ".join(f"{count} {word}" for count, word in counts if count)
-    return f"the last {plural(len(cells), 'build')}, the oldest first: {told}"
+    return ", ".join(f"{count} {word}" for count, word in counts if count)
 
 
 MOST_SQUARES = 16

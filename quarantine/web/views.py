@@ -40,7 +40,9 @@ def _variant(variant: Mapping[str, Any], mode: str) -> dict[str, Any]:
     return {
         **variant,
         "standing_name": standing_name(variant["status"], mode),
-        "lanes": [(lane, row, figures.strip_words(row)) for lane, row in figures.by_lane(cells)],
+        "lanes": [
+            (lane, row, figures.strip_words(row), figures.strip_counts(row)) for lane, row in figures.by_lane(cells)
+        ],
         "has_marks": sorted({cell.mark for cell in cells} - {""}),
         "strip_words": figures.strip_words(cells),
         "entry_figures": _entry_figures(variant["entry"]),
