@@ -32,6 +32,8 @@ HEADER_CHARACTERS = 150
 BUTTON_CHARACTERS = 75
 VALUE_CHARACTERS = 2_000
 FALLBACK_CHARACTERS = 4_000
+_ESCAPED_AT_MOST = 5
+"""How long one character may become: `&amp;`. The cut is made before, for one made after it could tear an entity."""
 CONTEXT_ELEMENTS = 10
 
 
@@ -85,7 +87,7 @@ class Message:
     @classmethod
     def of(cls, text: str, *blocks: Block) -> "Message":
         """Return the message with this line, as words, for its notification."""
-        return cls(cut(escaped(text), FALLBACK_CHARACTERS), blocks)
+        return cls(escaped(cut(one_line(text), FALLBACK_CHARACTERS // _ESCAPED_AT_MOST)), blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,9 @@ def bullets(lines: Sequence[Sequence[Span]]) -> Block:
 
 def context(*lines: str) -> Block:
     """Return small print."""
-    shown = [cut(one_line(line), TEXT_CHARACTERS) for line in lines if one_line(line)]
-    return {"type": "context", "elements": [_plain(line) for line in shown[:CONTEXT_ELEMENTS]]}
+    said = [line for line in map(one_line, lines) if line][:CONTEXT_ELEMENTS]
+    most = TEXT_CHARACTERS // max(1, len(said))
+    return {"type": "context", "elements": [_plain(cut(line, most)) for line in said]}
 
 
 def divider() -> Block:
@@ -172,17 +175,21 @@ def _button(button: Button) -> Block:
 
 
 def _section(spans: Sequence[Span]) -> Block:
-    elements = [_span(span) for span in spans]
+    words = sum(
+        len(span.label if isinstance(span, Link) else span.text) for span in spans if not isinstance(span, Mention)
+    )
+    most = TEXT_CHARACTERS if words <= TEXT_CHARACTERS else TEXT_CHARACTERS // len(spans)
+    elements = [_span(span, most) for span in spans]
     return {"type": "rich_text_section", "elements": [element for element in elements if element.get("text") != ""]}
 
 
-def _span(span: Span) -> Block:
+def _span(span: Span, most: int) -> Block:
     if isinstance(span, Mention):
         kind = {"U": "user", "W": "user", "S": "usergroup"}.get(span.slack_id[:1], "channel")
         return {"type": kind, f"{kind}_id": span.slack_id}
     if isinstance(span, Link):
-        return _link(span)
-    element: Block = {"type": "text", "text": cut(clean(span.text), TEXT_CHARACTERS)}
+        return _link(span, most)
+    element: Block = {"type": "text", "text": cut(clean(span.text), most)}
     if isinstance(span, Strong):
         element["style"] = {"bold": True}
     elif isinstance(span, Code):
@@ -190,8 +197,8 @@ def _span(span: Span) -> Block:
     return element
 
 
-def _link(link: Link) -> Block:
-    label = cut(clean(link.label), TEXT_CHARACTERS)
+def _link(link: Link, most: int) -> Block:
+    label = cut(clean(link.label), most)
     style = {"style": {"code": True}} if link.is_code else {}
     if not link.url.startswith(("https://", "http://")):
         return {"type": "text", "text": label} | style
