@@ -61,7 +61,10 @@ def on_verdict(function: F) -> F:
         ),
         click.option("--log", help="Where the whole log of the run lies, for the failure record."),
         click.option(
-            "--reruns", "most", type=click.IntRange(0), default=6, show_default=True, help="At most so many reruns."
+            "--reruns",
+            "most",
+            type=click.IntRange(0),
+            help="At most so many reruns [default: 6; 70 while a must-pass test that flakes wants passes].",
         ),
         click.option("--rerun-budget", "budget_s", type=click.FloatRange(0), help="Seconds all reruns may take."),
         click.option("--no-reruns", is_flag=True, help="Make none: the first answer is final."),

@@ -163,7 +163,7 @@ def _answer(judgement: Judgement, suite: _Suite) -> dict[str, Any]:
         "gating": {"ran": suite.gating_ran, "passed": suite.gating_passed, "of": suite.gating_ran},
         "not_shown": {"sentences": [_NOT_SHOWN], "unreached": [], "exhaustive_owed": True},
         "record": None,
-        "wanted": {"head": 0, "base": 0, "why": ""},
+        "wanted": {"head": 0, "base": 0, "must_pass": 0, "why": ""},
         "key": "",
         "evidence": None,
         "receipt": None,

@@ -25,14 +25,24 @@ class Budget(NamedTuple):
     """What reruns may cost.
 
     Attributes:
-        most: whole reruns, those of the head and those of the base together; 0 makes none.
+        most: whole reruns, those of the head and those of the base together; 0 makes none. None is 6, and 70 as long as
+            a must-pass test that is known to flake wants passes: at 5 % and less it takes 59 to tell a mend from luck.
         seconds: all of them together; None sets no bound.
         timeout_s: one of them.
     """
 
-    most: int = 6
+    most: int | None = None
     seconds: float | None = None
     timeout_s: float = TIMEOUT_S
+
+    def most_for(self, verdict: Verdict) -> int:
+        """Return how many reruns may be made in all for what a verdict wants now."""
+        if self.most is not None:
+            return self.most
+        return _MOST_TO_CONVINCE if verdict.wanted_must_pass else _MOST
+
+
+_MOST, _MOST_TO_CONVINCE = 6, 70
 
 
 def settled_verdict(
@@ -63,7 +73,7 @@ def settled_verdict(
     """
     for folder in sweep(run.root):
         told(f"{folder} was left by a run that was killed; it has been removed.")
-    can_rerun = bool(run.command) and budget.most > 0
+    can_rerun = bool(run.command) and budget.most != 0
     verdict = ask_verdict(target, run.build_part, {**question, "can_rerun": can_rerun}, reports)
     if verdict.final or not can_rerun:
         return verdict
@@ -83,7 +93,8 @@ def _with_reruns(target: Target, run: JudgedRun, verdict: Verdict, budget: Budge
     last: Place = "head"
     while (place := _next(verdict, impossible, last)) is not None:
         left_s = float("inf") if budget.seconds is None else budget.seconds - (monotonic_s() - began)
-        if made == budget.most or left_s <= 0:
+        most = budget.most_for(verdict)
+        if made >= most or left_s <= 0:
             told(f"The budget for reruns is spent after {made}; {verdict.wanted_why or 'more are wanted.'}")
             break
         with rerun_of(run, place, timeout_s=min(budget.timeout_s, left_s)) as outcome:
@@ -91,7 +102,7 @@ def _with_reruns(target: Target, run: JudgedRun, verdict: Verdict, budget: Budge
                 continue  # the budget cut it short, which says nothing about the tree
             made += outcome.made
             if outcome.made:
-                told(f"Rerun {made} of at most {budget.most}, on the {place}: {outcome.sentence}")
+                told(f"Rerun {made} of at most {most}, on the {place}: {outcome.sentence}")
             else:
                 told(f"No rerun on the {place}. {outcome.sentence}")
             if outcome.made:

@@ -66,6 +66,11 @@ class Verdict(NamedTuple):
         return int(self.answer["wanted"]["base"])
 
     @property
+    def wanted_must_pass(self) -> int:
+        """Those of the head that must-pass tests want which are known to flake, up to 58 in all; 0 when none does."""
+        return int(self.answer["wanted"].get("must_pass") or 0)
+
+    @property
     def wanted_why(self) -> str:
         """What they would settle; empty when none are wanted."""
         return str(self.answer["wanted"].get("why") or "")

@@ -39,7 +39,7 @@ from quarantine.loop.workspace import Workspace
 
 __all__ = ["CommandRunner"]
 
-MOST_RERUNS = 40
+MOST_RERUNS = 80
 """The daemon bounds what it asks for; this bounds a daemon that does not."""
 FULL_OWED = "Only the impacted tests ran: a run of every test is still owed."
 _SHOWN = 3

@@ -53,6 +53,7 @@ class Policy:
         reruns_per_day: reruns the daemon asks for in a day, at most.
         verdict_reruns: reruns of the head after which a test that failed each time counts as always failing.
         verdict_reruns_most: reruns of the head that one verdict asks for, at most.
+        must_pass_reruns_most: the same, where a must-pass test that is known to flake has to convince.
         verdict_error: chance left that a streak of passes hides a test that still fails at the rate it showed.
         never_quarantine: globs over test names that always gate.
     """
@@ -87,6 +88,7 @@ class Policy:
     reruns_per_day: int = 200
     verdict_reruns: int = 2
     verdict_reruns_most: int = 12
+    must_pass_reruns_most: int = 60
     verdict_error: float = 0.05
     never_quarantine: tuple[str, ...] = ()
 
@@ -177,6 +179,7 @@ _LEAST = {
     "reruns_per_day": 0,
     "verdict_reruns": 1,
     "verdict_reruns_most": 0,
+    "must_pass_reruns_most": 0,
 }
 
 

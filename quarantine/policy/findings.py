@@ -10,9 +10,13 @@ A try is one execution of the recorded command, whole, on the identical tree. Th
   most the sum, `verdict_error`: no number of lucky streaks to choose from makes the error larger. (Taking q for the
   share alone and the same level each time lets a test that fails half of the time pass in 31 of 100 verdicts.) What a
   streak cannot exclude is a rate below q.
-- For a must-pass test that is known to flake, q is the rate at which it fails *unmended*: the larger of its share of
-  failed trials on trunk and the lower 95 % bound of what the base showed (Clopper and Pearson). A pass on the head is
-  convincing once `(1 - q)^s <= verdict_error`: before, the unmended test would have passed as well.
+- For a must-pass test that is known to flake (quarantined or held, or it did both on the base), q is the rate at which
+  it fails *unmended*: the largest of its share of failed trials on trunk, the lower 95 % bound of what the base showed
+  (Clopper and Pearson), and 0.05. s passes in a row on the head are convincing once `(1 - q)^s <= verdict_error`:
+  before, the unmended test would have passed as well. The 0.05 is the cap of the exit rule's p1, and taken for the same
+  reason: what is demanded has to be reachable. So s is at most `ceil(ln 0.05 / ln 0.95) = 59` with the default
+  `verdict_error`. A test that fails unmended at q or more passes so often with a chance of at most `verdict_error`; one
+  that does at a rate u below 0.05 passes 59 times in a row with a chance of `(1 - u)^59`, which is 30 % at u = 2 %.
 """
 
 from dataclasses import dataclass
@@ -23,7 +27,7 @@ from quarantine.domain.verdict import Effect, Finding
 from quarantine.policy.criteria import Policy
 from quarantine.policy.wording import percent, plural
 from quarantine.stats.binomial import lower_bound
-from quarantine.stats.streaks import clean_trials_needed
+from quarantine.stats.streaks import RATE_CEILING, clean_trials_needed
 
 __all__ = ["NO_TRIES", "Found", "TestFacts", "Tries", "find"]
 
@@ -62,6 +66,7 @@ class TestFacts:
         is_present: whether a report of the head has it, skipped or not.
         is_skipped: whether the head's reports only have it as skipped.
         is_expected: whether the client said that it must be in the reports.
+        is_elsewhere: whether it is not in this variant, where it usually runs, but in another one of the same runs.
         on_base: whether a report of the base has it; None when the base has not been run.
         same_signature: whether a failure on the base looks like one on the head.
         standing: on trunk.
@@ -82,6 +87,7 @@ class TestFacts:
     is_present: bool = True
     is_skipped: bool = False
     is_expected: bool = False
+    is_elsewhere: bool = False
     on_base: bool | None = None
     same_signature: bool = False
     standing: Status = Status.GATING
@@ -92,6 +98,11 @@ class TestFacts:
     alarm_reruns: int = 1
     is_reached: bool | None = None
     passes_on_trunk: bool = False
+
+    @property
+    def has_to_convince(self) -> bool:
+        """Whether it must pass and is known to flake, so that a few passes are no news."""
+        return self.must_pass and (self.standing in (Status.QUARANTINED, Status.HELD) or self.base.is_mixed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +144,7 @@ def find(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found | None:
 def _absent(test: TestFacts) -> Found | None:
     """Return the finding for a test that the head does not have, or only as skipped."""
     what = "is skipped" if test.is_skipped else "is in no report"
+    what += " of this variant" if test.is_elsewhere else ""
     if test.must_pass:
         return Found(Finding.MUST_PASS, Effect.REJECTS, f"It must pass, but it {what}.")
     if test.is_removed:
@@ -143,6 +155,8 @@ def _absent(test: TestFacts) -> Found | None:
         return Found(gone, Effect.REJECTS, f"It ran on the base, where it {did}, and {what} here.")
     if not test.is_expected or (test.is_skipped and test.on_base):
         return None
+    if test.is_elsewhere:
+        return Found(Finding.VANISHED, Effect.REJECTS, f"It {what}, where trunk runs it, though it is in another one.")
     return _expected(test, what)
 
 
@@ -177,23 +191,29 @@ def _must_pass(test: TestFacts, policy: Policy, *, can_rerun: bool) -> Found:
     needed = clean_trials_needed(unmended, policy.verdict_error) if unmended else 1
     needed = max(needed, _streak_needed(head, policy)) if head.failed else needed
     did = f"It must pass, and passed {plural(head.straight, 'time')} in a row"
-    why = f"it fails {percent(unmended)} of the time unmended" if unmended else "it also failed here"
+    why = _why_convincing(test, unmended) if unmended else "it also failed here"
     if head.straight >= needed:
         return Found(Finding.MUST_PASS, Effect.PASSES, f"{did}." if needed == 1 else f"{did}, which settles it: {why}.")
     said = f"{did}; it takes {needed} to show that it is mended, for {why}."
     return Found(Finding.MUST_PASS, Effect.UNDECIDED, said, head=needed - head.straight)
 
 
+def _why_convincing(test: TestFacts, unmended: float) -> str:
+    if unmended > RATE_CEILING:
+        return f"it fails {percent(unmended)} of the time unmended"
+    known = f" ({percent(test.rate)} of the time on trunk)" if test.rate else ""
+    return f"it flakes unmended{known}, and a rate of {percent(RATE_CEILING)} is what is ruled out"
+
+
 def _unmended_rate(test: TestFacts) -> float:
     """Return q of a must-pass test that is known to flake; 0 for one that is not: there one pass is a mend."""
-    is_flaky = test.standing in (Status.QUARANTINED, Status.HELD) or test.base.is_mixed
-    if not is_flaky:
+    if not test.has_to_convince:
         return 0.0
     shown = lower_bound(test.base.failed, test.base.total, 0.05) if test.base.total else 0.0
-    return min(_RATE_CEILING, max(test.rate, shown))
+    return min(_LARGEST_RATE, max(test.rate, shown, RATE_CEILING))
 
 
-_RATE_CEILING = 0.95
+_LARGEST_RATE = 0.95
 """However often a test has failed, one pass alone never shows that it is mended."""
 
 
@@ -316,7 +336,7 @@ def _failing_on_flaky_base(test: TestFacts, policy: Policy, *, can_rerun: bool) 
     """
     head, base = test.head, test.base
     rate = (base.failed + 1) / (base.total + 1)
-    needed = clean_trials_needed(1 - min(rate, _RATE_CEILING), policy.verdict_error)
+    needed = clean_trials_needed(1 - min(rate, _LARGEST_RATE), policy.verdict_error)
     did = f"It failed {_of(head)}; the base fails {base.failed} of {base.total}"
     if head.failed >= needed:
         return Found(Finding.EXPLAINED, Effect.REJECTS, f"{did}, which does not explain so many in a row.")

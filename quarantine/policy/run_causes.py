@@ -54,6 +54,7 @@ class RunFacts:
         canary: what the canary did; None when there was none.
         canary_exit_code: what the runner must exit with because of the canary.
         gating_ran: gating tests that passed or failed, must-pass tests among them.
+        gating_on_base: gating tests that passed or failed on the base; 0 when it has not been run.
         shrunken: (tests before, tests now) of a suite that lost tests though nobody can name them; None otherwise.
         environment_changed: a sentence when the base was run in another environment; empty otherwise.
         can_rerun: whether the client makes the reruns that are wanted.
@@ -72,6 +73,7 @@ class RunFacts:
     canary: CanaryState | None = None
     canary_exit_code: int = 1
     gating_ran: int = 0
+    gating_on_base: int = 0
     shrunken: tuple[int, int] | None = None
     environment_changed: str = ""
     can_rerun: bool = False
@@ -82,6 +84,16 @@ class RunFacts:
     def is_whole(self) -> bool:
         """Whether the first run came to its end and told everything."""
         return self.reports == "whole" and not self.timed_out and not is_signal(self.exit_code)
+
+    @property
+    def told_all(self) -> bool:
+        """Whether any run of the head came to its end, so that what is in no report was not there."""
+        return self.is_whole or self.broken_head.passed > 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no gating test ran, and no error outside the tests that only the head has says why."""
+        return not self.gating_ran and not any(fault.head.failed and not fault.base.failed for fault in self.faults)
 
 
 def is_signal(exit_code: int | None) -> bool:
@@ -195,6 +207,9 @@ def _unexplained_exit(run: RunFacts, policy: Policy) -> list[_OfRun]:
     """Return the cause for an exit code that nothing in the reports explains."""
     if not run.is_whole or not run.exit_head.failed:
         return []
+    if run.is_empty:
+        said = f"The runner ended with {run.exit_code}, which may be no more than that no gating test ran."
+        return [(Cause("exit-code", Effect.UNDECIDED, said), None)]
     what = f"The runner ended with {run.exit_code}, and nothing in the reports explains it"
     found = _as_test(what, run.exit_head, run.exit_base, run, policy)
     return [(Cause("exit-code", found.effect, f"{what}: {lowered(found.sentence)}"), found)]

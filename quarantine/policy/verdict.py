@@ -7,7 +7,18 @@ environment, and one that only the change has rejects it. What a run that broke 
 own: the breaking off is.
 
 The strongest effect decides: `suspect` and `rejects` reject, then `undecided` is inconclusive. What is left accepts, if
-a gating test ran at all. As long as the client can rerun and nothing rejects for good, the verdict says which reruns
+a gating test ran at all.
+
+A run from which every gating test is gone is inconclusive, also where the base ran them all. Tests that are missing or
+vanished *beside others that ran* are the change's doing; when they are all gone, so is what would tell the change from
+a mistyped selection, another folder, or a report of something else, and a record that blamed the change would have an
+agent edit code that may be right. Reruns would not tell either, for each of these causes stays. Nothing is lost by not
+rejecting: nobody is let through, and the sentence says where to look. What the reports do say goes on rejecting: a test
+that is there and skipped though the base ran it, a canary that did not fail, a run that breaks off with the change
+only, and an error outside the tests (a syntax error at collection) that the base does not have. An exit code by itself
+is no such error: most runners end with one when they find no test.
+
+As long as the client can rerun and nothing rejects for good, the verdict says which reruns
 would settle more; it is final when none are wanted or the budget is spent.
 """
 
@@ -51,6 +62,7 @@ class Judgement:
         causes: the strongest first.
         tests: every test that did not simply pass.
         wanted_head, wanted_base: whole reruns of either tree that would settle more; 0 when final.
+        wanted_must_pass: those of the head that must-pass tests want which are known to flake.
     """
 
     verdict: Verdict
@@ -60,6 +72,7 @@ class Judgement:
     tests: tuple[JudgedTest, ...]
     wanted_head: int = 0
     wanted_base: int = 0
+    wanted_must_pass: int = 0
 
     @property
     def suspicions(self) -> tuple[str, ...]:
@@ -75,21 +88,20 @@ def judge(run: RunFacts, tests: Iterable[TestFacts], policy: Policy) -> Judgemen
         tests: every test that failed anywhere on the head's tree, is missing, gone or newly skipped, or must pass.
         policy: the criteria.
     """
-    told_all = run.is_whole or run.broken_head.passed > 0
     judged = [
         JudgedTest(test, found)
         for test in sorted(tests, key=lambda test: test.name)
-        if (test.is_present or told_all) and (found := find(test, policy, can_rerun=run.can_rerun)) is not None
+        if (test.is_present or run.told_all) and (found := find(test, policy, can_rerun=run.can_rerun)) is not None
     ]
-    judged = _with_environment(run, _with_storm(judged, policy))
+    judged = _with_emptiness(run, _with_environment(run, _with_storm(judged, policy)))
     whole = causes_of_run(run, policy)
     causes = [pair[0] for pair in whole] + _of_tests(judged) + _of_the_suite(run, judged)
     causes.sort(key=lambda cause: (_STRENGTH.index(cause.effect), CAUSES.index(cause.code), cause.sentence))
     verdict = _verdict(causes)
-    if verdict is Verdict.ACCEPT and not run.gating_ran:
-        causes.insert(0, Cause("nothing-gated", Effect.UNDECIDED, "No gating test ran, so nothing was verified."))
+    if verdict is not Verdict.REJECT and _nothing_gated(run, verdict):
+        causes.insert(0, Cause("nothing-gated", Effect.UNDECIDED, _told_of_emptiness(run, judged)))
         verdict = Verdict.INCONCLUSIVE
-    head, base = (0, 0) if verdict is Verdict.REJECT else _wanted(run, [one.found for one in judged], whole, policy)
+    head, base, must_pass = (0, 0, 0) if verdict is Verdict.REJECT else _wanted(run, judged, whole, policy)
     return Judgement(
         verdict=verdict,
         is_final=not head and not base,
@@ -98,6 +110,7 @@ def judge(run: RunFacts, tests: Iterable[TestFacts], policy: Policy) -> Judgemen
         tests=tuple(judged),
         wanted_head=head,
         wanted_base=base,
+        wanted_must_pass=must_pass,
     )
 
 
@@ -134,6 +147,34 @@ def _with_environment(run: RunFacts, judged: Sequence[JudgedTest]) -> list[Judge
         else one
         for one in judged
     ]
+
+
+def _with_emptiness(run: RunFacts, judged: Sequence[JudgedTest]) -> list[JudgedTest]:
+    """Blame the change for no test that is in no report where no gating test ran; see the module's docstring."""
+    if not run.is_empty:
+        return list(judged)
+    return [
+        JudgedTest(one.test, replace(one.found, effect=Effect.UNDECIDED))
+        if one.found.effect is Effect.REJECTS and not one.test.is_present
+        else one
+        for one in judged
+    ]
+
+
+def _nothing_gated(run: RunFacts, verdict: Verdict) -> bool:
+    """Return whether that no gating test ran is a cause of its own, and not what another cause comes to."""
+    return not run.gating_ran and (verdict is Verdict.ACCEPT or (run.is_empty and run.told_all))
+
+
+def _told_of_emptiness(run: RunFacts, judged: Sequence[JudgedTest]) -> str:
+    though = f", though {run.gating_on_base:,} ran on the base" if run.gating_on_base else ""
+    if run.faults:
+        look = "see what kept them from running, on the base as well"
+    elif any(one.test.is_skipped for one in judged):
+        look = "see why the tests are skipped"
+    else:
+        look = "see whether the command still finds and selects the tests, and whether these are the reports it wrote"
+    return f"No gating test ran, so nothing was verified{though}: {look}."
 
 
 def _of_tests(judged: Sequence[JudgedTest]) -> list[Cause]:
@@ -186,17 +227,40 @@ def _of_the_suite(run: RunFacts, judged: Sequence[JudgedTest]) -> list[Cause]:
 
 
 def _wanted(
-    run: RunFacts, found: Sequence[Found], whole: Sequence[tuple[Cause, Found | None]], policy: Policy
-) -> tuple[int, int]:
-    """Return (head, base): the whole reruns that would settle more, within what the budget leaves."""
+    run: RunFacts, judged: Sequence[JudgedTest], whole: Sequence[tuple[Cause, Found | None]], policy: Policy
+) -> tuple[int, int, int]:
+    """Return (head, base, must-pass): the reruns that would settle more, within what the budgets leave.
+
+    Must-pass is what those tests want of the head that have to convince; the head's includes it.
+    """
     if not run.can_rerun:
-        return 0, 0
-    everything = [*found, *(one for _, one in whole if one is not None)]
-    head = max((one.head for one in everything), default=0)
-    base = max((one.base for one in everything), default=0)
+        return 0, 0, 0
+    usual = [one.found for one in judged if not one.test.has_to_convince]
+    usual += [found for _, found in whole if found is not None]
     left = max(0, policy.verdict_reruns_most - run.head_reruns)
     base_left = max(0, policy.verdict_reruns_most - run.base_reruns)
-    return min(head, left), min(base, base_left)
+    head = min(left, max((found.head for found in usual), default=0))
+    base = max((found.base for found in [*usual, *(one.found for one in judged)]), default=0)
+    must_pass = _wanted_to_convince(run, judged, policy)
+    return max(head, must_pass), min(base, base_left), must_pass
+
+
+def _wanted_to_convince(run: RunFacts, judged: Sequence[JudgedTest], policy: Policy) -> int:
+    """Return the next round of reruns that must-pass tests want which are known to flake.
+
+    A round is as long as the streak so far, so that whoever makes whole rounds needs few of them, and has never made
+    more reruns in vain than before when one fails early in it. Nothing is wanted that the budget cannot bring to its
+    end.
+    """
+    left = max(policy.verdict_reruns_most, policy.must_pass_reruns_most) - run.head_reruns
+    return max(
+        (
+            min(one.found.head, max(policy.verdict_reruns, one.test.head.straight))
+            for one in judged
+            if one.test.has_to_convince and one.found.head <= left
+        ),
+        default=0,
+    )
 
 
 def _sentence(verdict: Verdict, causes: Sequence[Cause], run: RunFacts) -> str:

@@ -22,6 +22,7 @@ from quarantine.policy.history import History
 from quarantine.policy.regressions import alarm_reruns
 from quarantine.services import base_results
 from quarantine.services.base_results import BaseResult
+from quarantine.services.gating import VARIANT_DAYS
 from quarantine.services.names import Tests
 from quarantine.services.naming import display_of
 from quarantine.services.question import Question
@@ -174,6 +175,21 @@ class View:
         return np.asarray(self.history.trunk_trials > 0)
 
     @cached_property
+    def usual(self) -> Mask:
+        """The tests that run in this variant without the change.
+
+        By the runs of the base that ran all that the judged build ran; without any, by the base's other runs and by
+        trunk's newest complete run, or what trunk ran lately.
+        """
+        if self.like.seen.any():
+            return self.like.ran
+        if self.trunk is not None:
+            ended = codes_of.last(self.trunk.codes)
+            return np.asarray(self.base.ran | (ended == codes_of.PASSED) | codes_of.is_failure(ended))
+        ran, last = self.history.trunk_trials > 0, self.history.last_day.astype(np.int64)
+        return np.asarray(self.base.ran | (ran & (last >= last.max(initial=0) - VARIANT_DAYS)))
+
+    @cached_property
     def gone(self) -> Mask:
         """Whether the base ran the test, and the head skips it, or has it not though the base ran no more than it."""
         skipped = self.base.ran & self.head.seen & ~self.head.ran
@@ -206,7 +222,11 @@ def subjects_of(case: Case, views: Sequence[View]) -> list[Subject]:
         interest = (view.head.failed > 0) | view.gone | (must & view.head.seen) | (asked & view.head.seen & ~ran)
         if number == 0:
             interest |= asked & ~seen
-        found += _subjects(view, np.flatnonzero(interest).tolist())
+        elsewhere = np.zeros_like(asked)
+        if len(views) > 1 and view.head.seen.any():  # what runs in several variants is asked for in each of them
+            interest |= asked & seen & view.usual & ~view.head.ran
+            elsewhere = seen & ~view.head.seen & view.usual
+        found += _subjects(view, np.flatnonzero(interest).tolist(), elsewhere)
     return found + _unknown(case)
 
 
@@ -231,7 +251,8 @@ def _unknown(case: Case) -> list[Subject]:
     ]
 
 
-def _subjects(view: View, tests: list[int]) -> list[Subject]:
+def _subjects(view: View, tests: list[int], elsewhere: Mask) -> list[Subject]:
+    """Return these tests of a variant; `elsewhere` are those that it usually has, and only others have here."""
     if not tests:
         return []
     case = view.case
@@ -250,6 +271,7 @@ def _subjects(view: View, tests: list[int]) -> list[Subject]:
             is_present=bool(view.head.seen[test]),
             is_skipped=bool(view.head.seen[test] and not view.head.ran[test]),
             is_expected=bool(case.expected[test]),
+            is_elsewhere=bool(elsewhere[test]),
             on_base=_on_base(view, test),
             same_signature=bool(on_head[test] & on_base[test]),
             standing=status,

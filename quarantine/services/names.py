@@ -1,7 +1,11 @@
 """Many names at once: the tests that a client's list of names means, remembered from one question to the next.
 
 A loop sends the same list with each attempt, so a name that was resolved stays resolved until the project has a new
-test: then it may stand for another one as well.
+test, or trunk has run one for the first time: then it may stand for another one.
+
+A test that trunk runs comes before one that only another lane has told of, also where the name is the whole of the
+latter and no more than the last part of the former: else an agent could report a test of the bare name that is asked
+for, and leave out the real one.
 """
 
 from collections import defaultdict
@@ -14,6 +18,7 @@ from sqlalchemy import Connection
 from quarantine.domain.identity import ID_PREFIX
 from quarantine.services.naming import bare_names, id_of, spellings_of
 from quarantine.store import histories, roster
+from quarantine.store.projects import Project
 
 Tests = tuple[int, ...]
 """The ordinals a name stands for: none, one, or several that share the spelling."""
@@ -23,13 +28,14 @@ Tests = tuple[int, ...]
 class NameCache:
     """What names stand for, by project. Guarded by the app's lock."""
 
-    _held: dict[int, tuple[int, dict[str, Tests]]] = field(default_factory=dict)
+    _held: dict[int, tuple[tuple[int, int], dict[str, Tests]]] = field(default_factory=dict)
 
-    def resolve(self, connection: Connection, project_id: int, names: Iterable[str], tests: int) -> dict[str, Tests]:
-        """Return the tests that each name stands for; `tests` is how many the project has."""
+    def resolve(self, connection: Connection, project: Project, names: Iterable[str]) -> dict[str, Tests]:
+        """Return the tests that each name stands for; the project's counters are those of this transaction."""
+        project_id, counters = project.id, (project.tests, project.pairs)
         held = self._held.get(project_id)
-        if held is None or held[0] != tests:
-            held = self._held[project_id] = (tests, {})
+        if held is None or held[0] != counters:
+            held = self._held[project_id] = (counters, {})
         known = held[1]
         found = {name: known.get(name) for name in names}
         new = [name for name, tests_of in found.items() if tests_of is None]
@@ -53,14 +59,13 @@ def _resolved(connection: Connection, project_id: int, names: list[str]) -> dict
             exact[spelling].append(row["ordinal"])
         if row["name"] in wanted:
             loose[row["name"]].append(row["ordinal"])
-    found: dict[str, Tests] = {name: tuple(sorted(set(exact[name] or loose[name]))) for name in names}
-    shared = {test for tests in found.values() if len(tests) > 1 for test in tests}
-    if not shared:
-        return found
-    on_trunk = {test for test, seen in histories.variants_on_trunk(connection, project_id, shared).items() if seen}
+    meant = {name: (set(exact[name]), set(loose[name])) for name in names}
+    shared = {test for whole, part in meant.values() if len(whole | part) > 1 for test in whole | part}
+    variants = histories.variants_on_trunk(connection, project_id, shared) if shared else {}
+    on_trunk = {test for test, seen in variants.items() if seen}
     return {
-        name: (tuple(test for test in tests if test in on_trunk) or tests) if len(tests) > 1 else tests
-        for name, tests in found.items()
+        name: tuple(sorted(whole & on_trunk or part & on_trunk or whole or part))
+        for name, (whole, part) in meant.items()
     }
 
 

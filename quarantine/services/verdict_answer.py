@@ -71,6 +71,7 @@ def answer_of(
         "wanted": {
             "head": judgement.wanted_head,
             "base": judgement.wanted_base,
+            "must_pass": judgement.wanted_must_pass,
             "why": _why(judgement.wanted_head, judgement.wanted_base, judgement.tests),
         },
         "key": key,

@@ -360,7 +360,7 @@ def _case(
         policy=app.policy,
         question=question,
         judged=judged,
-        names=app.names.resolve(connection, project.id, named, project.tests),
+        names=app.names.resolve(connection, project, named),
         changed=_changed(row["changed"]),
         index=app.reach.of(connection, project, project.tests),
         functions=app.reach.functions_of(connection, project, project.tests) if question.changed_lines else None,

@@ -1,6 +1,6 @@
 """The tables of docs/verdict.md, worked out by the policy itself: `python -m tests.docs.verdict_tables` writes them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -66,6 +66,28 @@ TESTS: Mapping[str, list[TestFacts]] = {
     "one undecided": [TestFacts(name="undecided", head=Tries(1, 2, 2), base=Tries(0, 1, 1))],
     "one rejects": [TestFacts(name="broken", head=Tries(3), base=Tries(0, 1, 1))],
 }
+BESIDES: Mapping[str, dict[str, Any]] = {
+    "a test that turned skipped": {
+        "tests": [TestFacts(name="skipped", is_skipped=True, base=Tries(0, 1, 1), on_base=True)]
+    },
+    "a test that vanished": {"tests": [TestFacts(name="gone", is_present=False, base=Tries(0, 1, 1), on_base=True)]},
+    "an expected test that is missing, the base not run": {
+        "tests": [TestFacts(name="missing", is_present=False, is_expected=True)]
+    },
+    "an expected test that is missing, on the base too": {
+        "tests": [TestFacts(name="unknown", is_present=False, is_expected=True, on_base=False)]
+    },
+    "a must-pass test that is missing": {"tests": [TestFacts(name="must", is_present=False, must_pass=True)]},
+    "a shrunken suite, the base not run": {"shrunken": (20, 10)},
+    "a run event, not on the base": {
+        "faults": [RunFault(kind="collection-error", where="tests/test_x.py", base=Tries(0, 1, 1))]
+    },
+    "a run event, on the base too": {
+        "faults": [RunFault(kind="collection-error", where="tests/test_x.py", base=Tries(1))]
+    },
+}
+"""What else can be there in a run, each by itself."""
+NOTHING_RAN = "no gating test ran"
 EXITS: Mapping[str, int | None] = {"0": 0, "1": 1, "139": 139, "not said": None}
 REPORTS = ("whole", "truncated", "unreadable", "none")
 SINGLE: Mapping[str, dict[str, Any]] = {
@@ -84,9 +106,9 @@ WHERE: Mapping[str, dict[str, Any]] = {
 }
 
 
-def table(corner: str, columns: Sequence[str], rows: Iterator[tuple[str, Sequence[str]]]) -> str:
-    """Return a table in Markdown."""
-    head = f"| {corner} | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}\n"
+def table(corner: str, columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]], *, corners: int = 1) -> str:
+    """Return a table in Markdown; `corners` says how many columns the corner and the rows' names are."""
+    head = f"| {corner} | {' | '.join(columns)} |\n|{'---|' * (corners + len(columns))}\n"
     return head + "".join(f"| {name} | {' | '.join(cells)} |\n" for name, cells in rows)
 
 
@@ -123,26 +145,62 @@ def singles() -> str:
     return table("the run has … seen in …", list(WHERE), rows)
 
 
-def combined(exit_code: int | None, reports: Any, tests: Sequence[TestFacts]) -> Judgement:
-    """Return the verdict on one run that nobody can repeat."""
-    failed = sum(test.head.failed > 0 for test in tests)
-    unexplained = reports == "whole" and exit_code == 1 and not failed
+def combined(exit_code: int | None, reports: Any, tests: str, besides: Mapping[str, Any] | None = None) -> Judgement:
+    """Return the verdict on one run that nobody can repeat.
+
+    Args:
+        exit_code: what the runner ended with.
+        reports: what state they are in; without any that can be read nothing of the run is known but its end.
+        tests: a column: what its gating tests did.
+        besides: what else is there.
+    """
+    is_told = reports in ("whole", "truncated")
+    ran = TESTS.get(tests, []) if is_told else []
+    more = dict(besides or {})
+    others = [test for test in more.pop("tests", []) if is_told or not test.is_present]
+    failed = sum(test.head.failed for test in ran) + len(more.get("faults", ()))
+    is_unexplained = reports == "whole" and exit_code == 1 and not failed
     run = RunFacts(
         exit_code=exit_code,
         reports=reports,
-        gating_ran=0 if reports in ("none", "unreadable") else 10,
-        exit_head=Tries(1) if unexplained else Tries(),
+        gating_ran=10 if is_told and tests != NOTHING_RAN else 0,
+        exit_head=Tries(1) if is_unexplained else Tries(),
+        **(more if is_told else {}),
     )
-    return judge(run, [] if reports in ("none", "unreadable") else tests, POLICY)
+    return judge(run, [*ran, *others], POLICY)
+
+
+COLUMNS = (*TESTS, NOTHING_RAN)
 
 
 def combinations() -> str:
     """Return the table of every exit code with every state of the reports and of the tests."""
     rows = (
-        (f"{exit_name}, {reports}", [_told(combined(exit_code, reports, tests)) for tests in TESTS.values()])
+        (f"{exit_name}, {reports}", [_told(combined(exit_code, reports, tests)) for tests in COLUMNS])
         for (exit_name, exit_code), reports in product(EXITS.items(), REPORTS)
     )
-    return table("exit code, reports", list(TESTS), rows)
+    return table("exit code, reports", COLUMNS, rows)
+
+
+def besides() -> str:
+    """Return the same with each thing that can be there besides; what comes to the same shares a row."""
+    rows: dict[tuple[str, tuple[str, ...]], dict[str, list[str]]] = {}
+    for (name, more), reports, (exit_name, exit_code) in product(BESIDES.items(), REPORTS, EXITS.items()):
+        cells = tuple(_told(combined(exit_code, reports, tests, more)) for tests in COLUMNS)
+        rows.setdefault((name, cells), {}).setdefault(reports, []).append(exit_name)
+    lines = ((f"{name} | {_runs(exits)}", cells) for (name, cells), exits in rows.items())
+    return table("there is … | reports, exit code", COLUMNS, lines, corners=2)
+
+
+def _runs(exits: Mapping[str, Sequence[str]]) -> str:
+    """Return reports and exit codes as words, those that share all exit codes together."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for reports, names in exits.items():
+        together.setdefault(tuple(names), []).append(reports)
+    return "; ".join(
+        f"{' or '.join(reports)}, {'any' if len(names) == len(EXITS) else ' or '.join(names)}"
+        for names, reports in together.items()
+    )
 
 
 def _told(judgement: Judgement) -> str:
@@ -153,7 +211,7 @@ def _told(judgement: Judgement) -> str:
 def tables() -> dict[str, str]:
     """Return every table by the name its place in the page is marked with."""
     tests = "\n".join(f"**{name}.**\n\n{tests_of(name)}" for name in STANDINGS)
-    return {"tests": tests, "singles": singles(), "combinations": combinations()}
+    return {"tests": tests, "singles": singles(), "combinations": combinations(), "besides": besides()}
 
 
 def with_tables(text: str) -> str:

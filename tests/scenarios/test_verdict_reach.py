@@ -99,7 +99,7 @@ def test_a_base_that_a_test_reaches_alike_need_not_be_run_again(world: World) ->
         return ask(world, build, suite(t1="F"), question=question, **stated)
 
     spared = later("head-2", "shop/m2.py")
-    assert spared["wanted"] == {"head": 2, "base": 0, "why": spared["wanted"]["why"]}
+    assert (spared["wanted"]["head"], spared["wanted"]["base"]) == (2, 0)
     assert spared["tests"][0]["base"] == {"failed": 0, "passed": 1}
     assert later("head-3", "shop/m1.py")["wanted"]["base"] == 1
 

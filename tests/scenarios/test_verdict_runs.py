@@ -130,6 +130,40 @@ def test_a_run_that_reported_no_test_verified_nothing(based: World) -> None:
     assert (verdict["verdict"], causes(verdict)) == ("inconclusive", {"nothing-gated": "undecided"})
 
 
+@pytest.mark.parametrize("exit_code", [0, 5, 1, None])
+def test_a_run_from_which_every_test_vanished_is_inconclusive_and_says_where_to_look(
+    based: World, exit_code: int | None
+) -> None:
+    """The base ran all 20 in the same complete suite, one must pass, and all are expected: nobody is instructed."""
+    question = {"expected": list(suite()), "must_pass": ["t1"]}
+    verdict = ask(based, "head", LOST, question=question, complete=True, exit_code=exit_code)
+    assert (verdict["verdict"], verdict["final"], verdict["record"]) == ("inconclusive", True, None)
+    assert verdict["sentence"].startswith(
+        "Inconclusive: No gating test ran, so nothing was verified, though 20 ran on the base: see whether the command "
+        "still finds and selects the tests, and whether these are the reports it wrote."
+    )
+    assert set(causes(verdict).values()) == {"undecided"}
+    skipped = ask(based, "skipped", dict.fromkeys(suite(), "S"), question=question, complete=True, exit_code=exit_code)
+    assert (skipped["verdict"], causes(skipped)["turned-skipped"]) == ("reject", "rejects")
+    one_ran = ask(based, "one", {"t2": "P"}, question=question, complete=True, exit_code=exit_code)
+    assert one_ran["verdict"] == "reject"
+    assert "t1" in one_ran["record"]["text"]
+
+
+def test_an_error_that_kept_every_test_from_running_rejects_unless_the_base_has_it_too(world: World) -> None:
+    """With the change only it is the change's doing and told; on the base as well it is the environment's."""
+    world.send("sound", suite())
+    question = {"expected": list(suite()), "base_commit": commit("sound")}
+    mine = world.ask("head", COLLECTION_ERROR, question=question, complete=True, exit_code=2)
+    assert mine["verdict"] == "reject"
+    assert "no module named shop" in mine["record"]["text"]
+    world.send("sick", COLLECTION_ERROR, exit_code=2)
+    question["base_commit"] = commit("sick")
+    both = world.ask("head-2", COLLECTION_ERROR, question=question, complete=True, exit_code=2)
+    assert (both["verdict"], both["record"]) == ("inconclusive", None)
+    assert "see what kept them from running, on the base as well" in both["sentence"]
+
+
 def test_a_run_event_that_only_the_change_has_rejects(based: World) -> None:
     """A collection error is no test, and red all the same; the record quotes it."""
     verdict = based.ask("head", COLLECTION_ERROR, suite(), question={"base_commit": commit(BASE)}, exit_code=2)
@@ -143,7 +177,7 @@ def test_an_exit_code_that_nothing_explains_is_a_cause(based: World) -> None:
     assert causes(verdict) == {"exit-code": "undecided"}
     for number in range(1, 3):
         verdict = based.answer(verdict, "head", suite(), number=number, exit_code=3)
-    assert verdict["wanted"] == {"head": 0, "base": 1, "why": verdict["wanted"]["why"]}
+    assert (verdict["wanted"]["head"], verdict["wanted"]["base"]) == (0, 1)
     green = based.answer(verdict, "head", suite(), number=3, exit_code=0, **ON_BASE)
     assert (green["verdict"], causes(green)) == ("reject", {"exit-code": "rejects"})
 

@@ -11,7 +11,7 @@ from quarantine.services.question import parse_loop_end
 from quarantine.store import audit, projects
 from quarantine.store.engine import reading
 from tests.scenarios.asking import BASE, ask, causes, findings, settle, suite, suite_without
-from tests.world import World, commit, sender, tree
+from tests.world import World, commit, junit, sender, tree
 
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For what does not depend on how things are stored."""
@@ -213,23 +213,99 @@ def test_no_agent_decides_about_anothers_patch(based: World) -> None:
     assert (test["head"], test["base"]) == ({"failed": 3, "passed": 0}, {"failed": 0, "passed": 1})
 
 
+def browsers(**cases: str) -> bytes:
+    """Return a report of one spec file in which each browser ran these tests, by bare name; `-t` is a skipped `t`."""
+
+    def case(name: str) -> str:
+        skipped = "<skipped/>" if name.startswith("-") else ""
+        return f"<testcase name='{name.lstrip('-')}' classname='a.spec.ts' time='1'>{skipped}</testcase>"
+
+    suites = [
+        f"<testsuite name='a.spec.ts' hostname='{browser}'>{''.join(map(case, names.split()))}</testsuite>"
+        for browser, names in cases.items()
+    ]
+    return f"<testsuites id='' name=''>{''.join(suites)}</testsuites>".encode()
+
+
 @on_one_database
 def test_a_variant_that_vanished_as_a_whole_is_not_green(world: World) -> None:
     """Trunk ran two browsers in one build; the head ran one."""
-
-    def run(*browsers: str) -> bytes:
-        case = "<testcase name='t1' classname='a.spec.ts' time='1'/>"
-        suites = [
-            f"<testsuite name='a.spec.ts' hostname='{browser}' tests='1'>{case}</testsuite>" for browser in browsers
-        ]
-        return f"<testsuites id='' name=''>{''.join(suites)}</testsuites>".encode()
-
-    world.send(BASE, run("chromium", "firefox"))
-    both = ask(world, "both", run("chromium", "firefox"), exit_code=0)
-    one = ask(world, "one", run("chromium"), exit_code=0, complete=True)
+    world.send(BASE, browsers(chromium="t1", firefox="t1"))
+    both = ask(world, "both", browsers(chromium="t1", firefox="t1"), exit_code=0)
+    one = ask(world, "one", browsers(chromium="t1"), exit_code=0, complete=True)
     assert (both["verdict"], one["verdict"]) == ("accept", "reject")
     [test] = one["tests"]
     assert (test["finding"], test["variant"]["project"]) == ("vanished", "firefox")
+
+
+@on_one_database
+@pytest.mark.parametrize("asked", ["expected", "must_pass"])
+@pytest.mark.parametrize("is_base_known", [True, False], ids=["base known", "trunk known"])
+def test_a_test_that_vanished_from_one_variant_is_not_made_up_for_by_another(
+    world: World, asked: str, *, is_base_known: bool
+) -> None:
+    """Trunk ran it in both browsers; the head passes it in one and has it not in the other, which it ran."""
+    world.send(BASE, browsers(chromium="t1 t2 t3", firefox="t1 t2"))
+    base = commit(BASE if is_base_known else "never seen")
+    question = {asked: ["t1"], "base_commit": base, "can_rerun": False}
+
+    def verdict(build: str, **cases: str) -> dict[str, Any]:
+        return ask(world, build, browsers(**cases), question=question, exit_code=0)
+
+    assert verdict("whole", chromium="t1 t2", firefox="t1 t2")["verdict"] == "accept"
+    assert verdict("one browser", chromium="t1 t2")["verdict"] == "accept"
+    gone = verdict("gone", chromium="t1 t2", firefox="t2")
+    assert gone["verdict"] == "reject"
+    [told] = [test for test in gone["tests"] if test["variant"]["project"] == "firefox"]
+    assert told["finding"] == ("vanished" if asked == "expected" else "must-pass")
+    assert told["sentence"].count("is in no report of this variant") == 1
+    assert verdict("skipped", chromium="t1 t2", firefox="-t1 t2")["verdict"] != "accept"
+    question[asked] = ["t3"]
+    assert verdict("never there", chromium="t3", firefox="t2")["verdict"] == "accept"
+
+
+@on_one_database
+def test_a_base_that_ran_the_same_says_which_variants_have_the_test(world: World) -> None:
+    """Trunk's whole suite runs it in both browsers, and this command in one: it has not vanished from the other."""
+    world.send(BASE, browsers(chromium="t1 t2", firefox="t1 t2"))
+    part = browsers(chromium="t1 t2", firefox="t2")
+    mine: dict[str, Any] = {"lane": Lane.AGENT, "change": "ticket-1", "command": "test --smoke"}
+    world.send("base-part", part, tree=tree(BASE), commit=commit(BASE), **mine)
+    question = {"expected": ["t1"]}
+    assert ask(world, "head", part, question=question, exit_code=0, **mine)["verdict"] == "accept"
+
+
+@on_one_database
+def test_an_expected_name_that_nobody_knows_is_missing_unless_it_ran(based: World) -> None:
+    """A new test counts once it is in the run; a name that only another ticket's report has is missing as well."""
+    other: dict[str, Any] = {"lane": Lane.AGENT, "change": "ticket-2"}
+    based.send("theirs", {"t_theirs": "P"}, **other)
+    question = {"expected": ["t_new"], "can_rerun": False}
+    assert ask(based, "ran", suite(t_new="P"), question=question)["verdict"] == "accept"
+    for name in ("t_nobody", "t_theirs"):
+        missing = ask(based, f"no {name}", suite(), question=question | {"expected": [name]})
+        assert missing["verdict"] != "accept"
+        assert list(causes(missing)) == ["missing"]
+
+
+@on_one_database
+def test_a_bare_name_means_trunks_test_whatever_an_agent_reported_first(based: World) -> None:
+    """The agent leaves out the real test and reports one whose whole name is the bare name that is asked for."""
+    real, own = junit(suite_without("t1")), b"<testsuite><testcase name='t1' time='1'/></testsuite>"
+    question = {"expected": ["t1"], "must_pass": ["t1"]}
+    verdict = based.ask("head", real, own, question=question | {"base_commit": commit(BASE)}, exit_code=0)
+    assert (verdict["verdict"], findings(verdict)) == ("reject", {"t1": ("must-pass", "rejects")})
+
+
+@on_one_database
+def test_a_name_means_trunks_test_from_the_moment_that_trunk_runs_it(based: World) -> None:
+    """Before, two tests that agents reported share it; what was remembered of that is looked up anew."""
+    mine, theirs = junit({"t_new": "P"}), junit({"t_new": "P"}, classname="tests.test_other")
+    question = {"expected": ["t_new"], "base_commit": commit(BASE)}
+    based.send("theirs", theirs, lane=Lane.AGENT, change="ticket-2")
+    assert based.ask("before", mine, question=question, exit_code=0)["verdict"] != "accept"
+    based.send("trunk", suite(t_new="P"))
+    assert based.ask("after", mine, question=question, exit_code=0)["verdict"] == "accept"
 
 
 @on_one_database

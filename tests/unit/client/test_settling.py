@@ -184,6 +184,23 @@ def test_the_budget_bounds_reruns(bench: Bench) -> None:
     assert bench.told[-1].startswith("The budget for reruns is spent after 0;")
 
 
+def test_a_must_pass_test_that_flakes_may_have_more_reruns_than_others_unless_a_number_was_said(bench: Bench) -> None:
+    """As long as the daemon wants passes of it; what other tests want is bounded as ever."""
+
+    def wanting(must_pass: int) -> dict[str, Any]:
+        wanted = {"head": 9, "base": 0, "must_pass": must_pass, "why": "it has to convince."}
+        return answer("inconclusive", head=9, wanted=wanted)
+
+    verdict = bench.settle(bench.run(), *[wanting(9)] * 9, answer("accept"))
+    assert (verdict.verdict, len(bench.judge.reruns)) == ("accept", 9)
+    assert bench.told[-1].startswith("Rerun 9 of at most 70, on the head")
+    for budget, answers, made in ((Budget(), [wanting(0)] * 10, 6), (Budget(most=2), [wanting(9)] * 3, 2)):
+        bench.judge.asked.clear()
+        bench.settle(bench.run(), *answers, answer("inconclusive"), budget=budget)
+        assert len(bench.judge.reruns) == made
+        assert bench.told[-1].startswith(f"The budget for reruns is spent after {made};")
+
+
 @pytest.mark.parametrize(("command", "most"), [("", 6), (COMMAND, 0)])
 def test_without_a_command_or_a_budget_none_is_promised(bench: Bench, command: str, most: int) -> None:
     """The daemon is told so, and its first answer is taken."""

@@ -48,6 +48,8 @@ def test_the_defaults_are_those_of_the_design() -> None:
         ("rerun_hours", (1.0, 0.0)),
         ("rerun_hours", (0.0, "1")),
         ("reruns_per_day", -1),
+        ("must_pass_reruns_most", -1),
+        ("must_pass_reruns_most", 1.5),
         ("never_quarantine", ("",)),
         ("never_quarantine", "tests/*"),
     ],

@@ -21,6 +21,7 @@ REJECTS = TestFacts(name="broken", head=Tries(3), base=PASSES)
 UNDECIDED = TestFacts(name="random", head=Tries(1, 2, 2), base=PASSES)
 MISSING = TestFacts(name="missing", is_present=False, is_expected=True)
 VANISHED = TestFacts(name="vanished", is_present=False, base=PASSES)
+MUST_PASS = TestFacts(name="must-pass", is_present=False, must_pass=True)
 SKIPPED = TestFacts(name="skipped", is_skipped=True, base=PASSES)
 
 
@@ -46,6 +47,60 @@ def test_a_run_in_which_nothing_gated_is_inconclusive() -> None:
     judgement = verdict(EXCUSED, gating_ran=0)
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert codes(judgement)[0] == "nothing-gated"
+
+
+def test_where_no_gating_test_ran_no_absence_and_no_exit_code_is_held_against_the_change() -> None:
+    """Nor is anything rerun for it; an error outside the tests that the base does not have rejects all the same."""
+    empty = {"gating_ran": 0, "exit_code": 5, "exit_head": Tries(1), "can_rerun": True}
+    judgement = verdict(MISSING, VANISHED, MUST_PASS, **empty)
+    assert (judgement.verdict, judgement.is_final) == (Verdict.INCONCLUSIVE, True)
+    assert {cause.effect for cause in judgement.causes} == {Effect.UNDECIDED}
+    assert codes(judgement)[0] == "nothing-gated"
+    assert verdict(VANISHED, SKIPPED, **empty).verdict is Verdict.REJECT
+    fault = RunFault(kind="collection-error", where="tests/test_x.py", base=PASSES)
+    assert verdict(VANISHED, faults=[fault], **empty).verdict is Verdict.REJECT
+    both = verdict(VANISHED, faults=[replace(fault, base=Tries(1))], **empty)
+    assert (both.verdict, codes(both)[0]) == (Verdict.INCONCLUSIVE, "nothing-gated")
+
+
+def test_a_must_pass_test_that_flakes_has_a_budget_of_its_own_and_rounds_that_grow() -> None:
+    """Rounds as long as the streak, 58 reruns in all; other tests stay within theirs, and so does an ordinary one."""
+    flaky = TestFacts(name="must", must_pass=True, standing=Status.QUARANTINED, rate=0.01)
+    reruns, rounds = 0, []
+    while True:
+        passed = 1 + reruns
+        judgement = verdict(replace(flaky, head=Tries(0, passed, passed)), can_rerun=True, head_reruns=reruns)
+        assert judgement.wanted_head == judgement.wanted_must_pass
+        if judgement.is_final:
+            break
+        rounds.append(judgement.wanted_head)
+        reruns += judgement.wanted_head
+    assert (rounds, reruns) == ([2, 3, 6, 12, 24, 11], 58)
+    assert judgement.verdict is Verdict.ACCEPT
+    beside = verdict(replace(flaky, head=Tries(0, 20, 20)), UNDECIDED, can_rerun=True, head_reruns=19)
+    assert (beside.wanted_head, beside.wanted_must_pass) == (20, 20)
+    ordinary = verdict(TestFacts(name="must", must_pass=True, head=Tries(1, 2, 2)), can_rerun=True)
+    assert (ordinary.wanted_head, ordinary.wanted_must_pass) == (8, 0)
+
+
+def test_no_rerun_is_made_that_the_budget_cannot_bring_to_an_end() -> None:
+    """It failed again at the 50th rerun: ten passes more would show nothing, so the answer is final."""
+    flaky = TestFacts(name="must", must_pass=True, standing=Status.QUARANTINED, rate=0.01)
+    early = verdict(replace(flaky, head=Tries(1, 1, 1)), can_rerun=True, head_reruns=1)
+    late = verdict(replace(flaky, head=Tries(1, 50, 1)), can_rerun=True, head_reruns=50)
+    assert (early.wanted_head, early.is_final) == (2, False)
+    assert (late.wanted_head, late.is_final, late.verdict) == (0, True, Verdict.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize("besides", list(verdict_tables.BESIDES))
+def test_nothing_that_is_there_besides_is_ever_accepted(besides: str) -> None:
+    """Whatever the exit code, the reports and the tests, by itself it keeps the run from being green."""
+    more = verdict_tables.BESIDES[besides]
+    for exit_code, reports, tests in product(
+        verdict_tables.EXITS.values(), verdict_tables.REPORTS, verdict_tables.COLUMNS
+    ):
+        judgement = verdict_tables.combined(exit_code, reports, tests, more)
+        assert judgement.verdict is not Verdict.ACCEPT, (exit_code, reports, tests)
 
 
 def test_excused_failures_account_for_the_exit_code() -> None:
@@ -187,9 +242,9 @@ def expected(run: RunFacts, tests: list[TestFacts]) -> Verdict:
     gave_up = run.canary == "absent" and run.faults and run.exit_code not in (0, 1, None)
     if run.canary is not None and (run.exit_code == 0 or (told and run.canary != "failed" and not gave_up)):
         return Verdict.REJECT
-    if "broken" in names or (told and names & {"missing", "vanished", "skipped"}):
+    if names & {"broken", "skipped"} or run.faults:
         return Verdict.REJECT
-    if "skipped" in names or run.faults or (told and run.exit_head.failed):
+    if run.gating_ran and told and (names & {"missing", "vanished", "must-pass"} or run.exit_head.failed):
         return Verdict.REJECT
     if not told or "random" in names or run.shrunken or not run.gating_ran:
         return Verdict.INCONCLUSIVE
@@ -198,7 +253,7 @@ def expected(run: RunFacts, tests: list[TestFacts]) -> Verdict:
 
 def test_every_combination_of_causes_comes_to_what_the_rules_say() -> None:
     """Each exit code, state of the reports, canary, event and every subset of tests, nothing rerun."""
-    kinds = (EXCUSED, REJECTS, UNDECIDED, MISSING, VANISHED, SKIPPED)
+    kinds = (EXCUSED, REJECTS, UNDECIDED, MISSING, VANISHED, SKIPPED, MUST_PASS)
     tested = 0
     for exit_code, reports, timed_out, canary, gating_ran, shrunken, event in product(
         (0, 1, 139, None),
@@ -229,7 +284,7 @@ def test_every_combination_of_causes_comes_to_what_the_rules_say() -> None:
             if judgement.verdict is Verdict.ACCEPT:
                 assert {cause.effect for cause in judgement.causes} <= {Effect.EXCUSED}
             tested += 1
-    assert tested == 4 * 4 * 2 * 5 * 2 * 2 * 2 * 64
+    assert tested == 4 * 4 * 2 * 5 * 2 * 2 * 2 * 128
 
 
 def test_the_order_of_the_tests_does_not_matter() -> None:

@@ -146,6 +146,20 @@ def test_a_must_pass_test_gates_in_quarantine_and_has_to_be_convincing() -> None
     assert 0.8**14 <= POLICY.verdict_error < 0.8**13
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.001, 0.02, 0.05])
+def test_a_must_pass_test_that_flakes_rarely_takes_59_passes_and_never_more(rate: float) -> None:
+    """The rate that is ruled out is 5 % at least: 0.95^59 is 4.8 %, and 0.95^58 5.1 %."""
+    for facts in ({"standing": Status.QUARANTINED}, {"standing": Status.HELD}, {"base": Tries(1, 300, 300)}):
+        told = {"must_pass": True, "rate": rate, **facts}
+        few, enough = (found(head=Tries(0, n, n), **told) for n in (58, 59))  # type: ignore[arg-type]  # few words
+        assert (few.effect, few.head) == (Effect.UNDECIDED, 1)
+        assert enough.effect is Effect.PASSES
+    assert 0.95**59 <= POLICY.verdict_error < 0.95**58
+    assert POLICY.must_pass_reruns_most >= 58
+    known_from_trunk_only = found(must_pass=True, rate=rate, head=Tries(0, 1, 1))
+    assert known_from_trunk_only.effect is Effect.PASSES
+
+
 def test_one_pass_of_a_must_pass_test_that_never_flaked_is_enough() -> None:
     """It failed before and passes now."""
     assert found(must_pass=True, head=Tries(0, 1, 1), base=Tries(1), on_base=True).effect is Effect.PASSES
