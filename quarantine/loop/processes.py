@@ -130,7 +130,9 @@ def run(
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     begun = monotonic_s()
     try:
-        started = Supervised(words, cwd, env, (subprocess.PIPE,) * 3, limits=limits.spelled())
+        started = Supervised(
+            words, cwd, env, (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE), limits=limits.spelled()
+        )
     except (OSError, ValueError) as error:
         raise ProcessError(f"{words[0]} cannot be run in {cwd}: {error}.") from error
     with started as supervised:
