@@ -56,20 +56,19 @@ def news_of(
         evidence: what the transition keeps.
         was_quarantined: whether it had been quarantined before, ever.
     """
+    begun: tuple[Move, ...] = ()
     if after is Status.BROKEN:
         found = evidence.get("range") or {}
         cause = str(found.get("first_failing") or found.get("last_passing") or "")
         begun = (Move(news=News.BROKE, kind=NoticeKind.BROKEN, cause=cause, opens=True),)
     elif mode is Mode.OBSERVE:
-        begun = ()
+        pass
     elif after is Status.QUARANTINED:
         news = News.RETURNED if was_quarantined else News.ENTERED
         begun = (Move(news=news, kind=NoticeKind.ENTRIES, cause=_signature(evidence), opens=True),)
     elif after is Status.HELD:
         obstacle = str(evidence.get("obstacle") or evidence.get("never") or "")
         begun = (Move(news=News.HELD, kind=NoticeKind.HELD, cause=obstacle, opens=True),)
-    else:
-        begun = ()
     return (*begun, *_ended(before, mode))
 
 
