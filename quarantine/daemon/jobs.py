@@ -15,18 +15,24 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import Connection
 
 from quarantine.clock import system_clock
+from quarantine.daemon import people
 from quarantine.daemon.spool import Spool
 from quarantine.errors import Busy
 from quarantine.services import archive
 from quarantine.services.app import App
-from quarantine.store import builds, jobs
+from quarantine.store import answers, builds, jobs, outbox
 from quarantine.store.engine import writing
 
 log = logging.getLogger("quarantine.daemon")
 SPOOL_TICK_S = 1
 TICK_S = 60
+SPEAK_TICK_S = 10
 JOB_RUNS_KEPT = timedelta(days=90)
 """Far longer than any period, so that none is claimed twice."""
+
+SENT_KEPT = timedelta(days=90)
+PRESSES_KEPT = timedelta(days=1)
+"""Far longer than a signed request stays fresh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,12 @@ def prune_refused(connection: Connection, now: datetime) -> int:
     return builds.forget_refused(connection, now - archive.REFUSED_DAYS)
 
 
+def prune_outbox(connection: Connection, now: datetime) -> int:
+    """Forget messages that were sent long ago, and requests too old to be replayed; return how many messages."""
+    answers.forget_presses(connection, now - PRESSES_KEPT)
+    return outbox.forget_sent(connection, now - SENT_KEPT)
+
+
 def prune_job_runs(connection: Connection, now: datetime) -> int:
     """Forget which periods were claimed long ago; return how many."""
     return jobs.forget(connection, now - JOB_RUNS_KEPT)
@@ -59,6 +71,7 @@ def prune_job_runs(connection: Connection, now: datetime) -> int:
 JOBS: tuple[Job, ...] = (
     Job("prune-refused", _hourly, prune_refused),
     Job("prune-job-runs", _daily, prune_job_runs),
+    Job("prune-outbox", _daily, prune_outbox),
 )
 
 
@@ -96,6 +109,9 @@ class Ticking:
         for spool in spools:
             self._scheduler.add_job(self._drain, "interval", [spool], seconds=SPOOL_TICK_S, **once)
             self._scheduler.add_job(spool.sweep, "interval", hours=1, **once)
+        if app.people.projects:
+            people.begin(app)
+            self._scheduler.add_job(people.speak, "interval", [app, people.daemon_name()], seconds=SPEAK_TICK_S, **once)
         self._scheduler.start()
 
     def stop(self) -> None:

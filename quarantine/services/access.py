@@ -17,6 +17,7 @@ class Bearer:
         scopes: what they may do.
         lane: where the trees of their reports come from; None when they may not report.
         change: the one change they speak for; None when they name it themselves.
+        answers: whether they may answer escalations without being an admin, as members do from Slack.
         project_id: the one project they may touch; None for the owner of the database.
     """
 
@@ -26,6 +27,7 @@ class Bearer:
     change: str | None = None
     token_id: str | None = None
     project_id: int | None = None
+    answers: bool = False
 
     def reporting_lane(self) -> Lane:
         """Return the lane their reports belong to; raises NotAllowed when they may not report."""
@@ -35,6 +37,11 @@ class Bearer:
                 mend="Use one made with `quarantine token create --project PROJECT --scope report --lane LANE`.",
             )
         return self.lane
+
+    def require_answering(self) -> None:
+        """Raise NotAllowed unless they may answer escalations: members from Slack, and admins."""
+        if not self.answers:
+            self.require(Scope.ADMIN)
 
     def to_json(self) -> dict[str, Any]:
         """Return what a caller is told of itself, schema 1."""
@@ -72,6 +79,12 @@ def of_loopback(lane: Lane | None) -> Bearer:
     """Return a caller on this machine without a token: reads, reports on the lane `serve` was told, is never admin."""
     scopes = {Scope.READ} | ({Scope.REPORT} if lane else set())
     return Bearer("loopback without token", frozenset(scopes), lane=lane)
+
+
+def of_slack(user_id: str, user_name: str, *, is_admin: bool) -> Bearer:
+    """Return whoever pressed a button in Slack: a member may answer, an admin may release too."""
+    scopes = {Scope.READ} | ({Scope.ADMIN} if is_admin else set())
+    return Bearer(f"slack {user_name} ({user_id})"[:120], frozenset(scopes), answers=True)
 
 
 def of_shell(user: str, lane: Lane | None = None) -> Bearer:

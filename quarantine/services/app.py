@@ -8,7 +8,9 @@ from sqlalchemy import Engine
 from quarantine.clock import Clock
 from quarantine.policy.criteria import Policy
 from quarantine.services.names import NameCache
+from quarantine.services.people import People
 from quarantine.services.reach_index import ReachCache
+from quarantine.slack.sending import Bot, Webhook
 from quarantine.store.roster import Roster
 
 
@@ -21,6 +23,8 @@ class App:
         clock: returns the present instant, aware and in UTC.
         policy: the criteria every decision is made by.
         reach: the reach maps of each project, kept in memory between builds.
+        people: who is told what, where and when.
+        slack: how Slack is reached; None when it is not.
         names: which tests the names in clients' questions stand for.
         lock: held while a build is taken in: one at a time in this process, so that what is cached needs no other.
     """
@@ -28,6 +32,8 @@ class App:
     engine: Engine
     clock: Clock
     policy: Policy = field(default_factory=Policy)
+    people: People = field(default_factory=People)
+    slack: Bot | Webhook | None = None
     reach: ReachCache = field(default_factory=ReachCache)
     names: NameCache = field(default_factory=NameCache)
     _rosters: dict[int, Roster] = field(default_factory=dict)

@@ -234,6 +234,16 @@ def assess_entry_of(
     return assess_entry(found, int(history.trials[row["test"]]), alpha, policy)
 
 
+def exit_of(
+    connection: Connection, project: Project, policy: Policy, history: History, row: dict[str, Any]
+) -> ExitAssessment | None:
+    """Assess the exit of a quarantined or held test; None for any other, and before there is an evidence budget."""
+    alpha = alpha_of(project, policy, history, row)
+    if row["status"] not in (Status.QUARANTINED, Status.HELD) or alpha is None:
+        return None
+    return assess_exit(streak_of(connection, project.id, history, row), alpha, policy)
+
+
 def standing_of(row: dict[str, Any]) -> Standing:
     """Return the standing that a row holds."""
     return Standing(

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Mode, Status
 from quarantine.policy.entry import EntryAssessment, head_to_json
-from quarantine.policy.exit import ExitAssessment, assess_exit
+from quarantine.policy.exit import ExitAssessment
 from quarantine.policy.history import History
 from quarantine.policy.transitions import gates
 from quarantine.policy.wording import plural
@@ -72,7 +72,7 @@ def _variant(
 ) -> dict[str, Any]:
     test, variant_hash = row["test"], row["variant_hash"]
     entry = assess.assess_entry_of(connection, project, app.policy, history, row)
-    leave = _exit(app, connection, project, history, row)
+    leave = assess.exit_of(connection, project, app.policy, history, row)
     found = heads.of_test(connection, project.id, variant_hash, test, row["life"])
     failures = _failures(connection, project, row)
     strip = _strip(connection, project, row)
@@ -113,15 +113,6 @@ def _living(variants: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "this variant alone keeps it gating no longer."
             )
     return [variant for variant in variants if variant["variant_hash"] in alive]
-
-
-def _exit(
-    app: App, connection: Connection, project: Project, history: History, row: dict[str, Any]
-) -> ExitAssessment | None:
-    alpha = assess.alpha_of(project, app.policy, history, row)
-    if row["status"] not in (Status.QUARANTINED, Status.HELD) or alpha is None:
-        return None
-    return assess_exit(assess.streak_of(connection, project.id, history, row), alpha, app.policy)
 
 
 def _sentence(

@@ -183,8 +183,21 @@ def _is_sound(block: Any) -> bool:
     return all(len(element.get("value", "")) <= 2_000 for element in elements if isinstance(element, dict))  # noqa: PLR2004 - Slack's limit
 
 
+def _direct(slack: FakeSlack, person: str) -> str:
+    """Return the channel in which the bot talks to one person."""
+    channel = f"D{person[1:]}"
+    slack.channels.setdefault(channel, f"@{person}")
+    return channel
+
+
+def _open_direct(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
+    return {"ok": True, "channel": {"id": _direct(slack, str(values.get("users", "")))}}
+
+
 def _post(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
     channel = str(values.get("channel", ""))
+    if channel[:1] in ("U", "W") and channel != "WEBHOOK":
+        channel = _direct(slack, channel)
     if not slack.has(channel):
         return _no("channel_not_found")
     if fault := _fault_of_message(values):
@@ -279,6 +292,7 @@ _METHODS: dict[str, Callable[[FakeSlack, dict[str, Any]], dict[str, Any]]] = {
     "chat.postMessage": _post,
     "chat.update": _update,
     "conversations.history": _history,
+    "conversations.open": _open_direct,
     "conversations.replies": _replies,
     "files.getUploadURLExternal": _upload_url,
     "files.completeUploadExternal": _complete,

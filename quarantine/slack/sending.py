@@ -146,6 +146,11 @@ class Bot:
             return client.conversations_history(channel=channel_id, **said)
         return client.conversations_replies(channel=channel_id, ts=thread, **said)
 
+    def direct_channel(self, person: str) -> "str | Sending":
+        """Return the id of the channel in which the bot talks to one person, by the person's id."""
+        answer = self._asked(lambda client: client.conversations_open(users=[person]))
+        return str(answer["channel"]["id"]) if isinstance(answer, Mapping) else answer
+
     def find_file(self, channel_id: str, name: str, thread: str) -> Sending | None:
         """Look for a file of this name in a thread; None when there is none."""
         answer = self._asked(lambda client: client.conversations_replies(channel=channel_id, ts=thread, limit=1_000))

@@ -24,3 +24,9 @@ def latest(connection: Connection, project_id: int, limit: int = 100) -> list[di
     """Return the newest rows first."""
     query = select(AUDIT).where(AUDIT.c.project_id == project_id).order_by(AUDIT.c.number.desc()).limit(limit)
     return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def of_action(connection: Connection, project_id: int, action: str) -> list[dict[str, Any]]:
+    """Return every row of one action, the oldest first."""
+    query = select(AUDIT).where(AUDIT.c.project_id == project_id, AUDIT.c.action == action)
+    return [dict(row) for row in connection.execute(query.order_by(AUDIT.c.number)).mappings()]

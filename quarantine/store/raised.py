@@ -12,10 +12,15 @@ from quarantine.store.sql import insert_if_new
 
 def note(connection: Connection, project_id: int, **values: Any) -> bool:
     """Store one, open, unless this verdict raised it before; the columns are those of `tables.RaisedRow`."""
-    last = select(func.coalesce(func.max(RAISED.c.number), 0)).where(RAISED.c.project_id == project_id)
-    number = connection.execute(last).scalar_one() + 1
+    number = last_number(connection, project_id) + 1
     row = {"project_id": project_id, "number": number, "state": "open", "closed_by": "", "closed_why": ""}
     return insert_if_new(connection, RAISED, row | values)
+
+
+def last_number(connection: Connection, project_id: int) -> int:
+    """Return the number of the newest one; 0 when there is none."""
+    query = select(func.coalesce(func.max(RAISED.c.number), 0)).where(RAISED.c.project_id == project_id)
+    return int(connection.execute(query).scalar_one())
 
 
 def since(connection: Connection, project_id: int, number: int) -> list[dict[str, Any]]:

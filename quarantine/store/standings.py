@@ -102,3 +102,15 @@ def quarantined_before(
         )
         found.update((row.test, row.variant_hash) for row in connection.execute(query.distinct()))
     return found
+
+
+def moves_of_tests(connection: Connection, project_id: int, tests: Iterable[int]) -> list[dict[str, Any]]:
+    """Return every transition of these tests in its order, without its evidence."""
+    columns = [column for column in TRANSITION.c if column.name != "evidence"]
+    wanted, found = sorted(set(tests)), list[dict[str, Any]]()
+    for start in range(0, len(wanted), 500):
+        query = select(*columns).where(
+            TRANSITION.c.project_id == project_id, TRANSITION.c.test.in_(wanted[start : start + 500])
+        )
+        found += [dict(row) for row in connection.execute(query.order_by(TRANSITION.c.number)).mappings()]
+    return found

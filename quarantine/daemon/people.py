@@ -1,0 +1,43 @@
+"""What the daemon does for people: tells the news, walks the escalation ladder, and delivers what is in the outbox."""
+
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Callable
+
+from quarantine.errors import Busy, NotFound
+from quarantine.services import deliver, escalate, news
+from quarantine.services.app import App
+
+log = logging.getLogger("quarantine.daemon")
+
+
+def daemon_name() -> str:
+    """Return a name for this daemon that no other has, so that a claim tells whose it is."""
+    return f"{socket.gethostname()[:20]}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def begin(app: App) -> None:
+    """Count what happened before a project had a channel as told; a project that is not there yet is all news."""
+    for slug, people in app.people.projects.items():
+        if people.channel is not None:
+            _of_project(app, slug, news.begin)
+
+
+def speak(app: App, by: str) -> deliver.Round:
+    """Put what is new into the outbox, for every project that has a channel, and deliver what is due."""
+    for slug, people in app.people.projects.items():
+        if people.channel is not None:
+            _of_project(app, slug, news.tell)
+            _of_project(app, slug, escalate.escalate)
+    return deliver.deliver(app, by=by)
+
+
+def _of_project(app: App, slug: str, work: Callable[[App, str], object]) -> None:
+    try:
+        work(app, slug)
+    except NotFound:
+        log.info("The settings name people of project %s, which does not exist yet.", slug)
+    except Busy as busy:
+        log.warning("News of %s waits: %s", slug, busy)

@@ -1,0 +1,296 @@
+"""Escalation: who has to be told that a test has been out of the gating set for too long, and what there is to say.
+
+A step that is taken is a row, stored with the message in one transaction, so that it is taken once however often and by
+however many daemons the ladder is walked.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Connection
+
+from quarantine.domain.notice import Action, Notice, NoticeKind, NoticeTest, Section
+from quarantine.domain.outcome import Mode, Status
+from quarantine.policy.escalation import Answer, EscalationAssessment, Proposal, Step, assess_escalation, propose
+from quarantine.policy.wording import listed, named, plural
+from quarantine.services import assess, naming
+from quarantine.services.app import App
+from quarantine.services.news import Desk
+from quarantine.services.news_wording import Item, test_path
+from quarantine.services.ownership import Owned, Owners, owners_of
+from quarantine.services.standing_time import cases_of
+from quarantine.services.strength import Strength, strength_of
+from quarantine.store import answers, builds, histories, projects, raised, roster, standings
+from quarantine.store.engine import reading, writing
+
+TESTS_SHOWN = 6
+"""Tests of one owner that a message tells of with buttons; the page has the others."""
+_FILES_SHOWN = 5
+NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overdue:
+    """A test whose owner is to be told now.
+
+    Attributes:
+        test: its roster row.
+        rows: its quarantined standings.
+        step: the step of the ladder, with the days.
+        owned: whose it is.
+        guards: files that it alone reaches.
+        failures: trunk trials it failed since it was quarantined.
+        regressions: possible regressions that are open.
+        lacking: what would release it, as phrases, in the variant that lacks most.
+        reason: the sentence of its quarantine.
+        proposal: what deleting it or letting it gate would cost; None unless it has come to that.
+        lapsed: who had taken responsibility; "" for nobody.
+    """
+
+    test: dict[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    step: Step
+    owned: Owned
+    guards: tuple[str, ...]
+    failures: int
+    regressions: int
+    lacking: tuple[str, ...]
+    reason: str
+    proposal: Proposal | None
+    lapsed: str
+
+
+def escalate(app: App, slug: str) -> int:
+    """Take every step of the ladder that is due in a project; return how many tests somebody is told of.
+
+    A project that observes has taken nothing out, so nobody is told. Raises NotFound.
+    """
+    people = app.people.of(slug)
+    if people.channel is None:
+        return 0
+    with reading(app.engine) as connection:
+        project = projects.by_slug(connection, slug)
+        if project.mode is not Mode.ENFORCE or not _due(app, connection, slug):
+            return 0
+    with writing(app.engine) as connection:
+        project = projects.by_slug(connection, slug, lock=True)
+        desk = Desk(app, connection, project, people, people.channel, app.clock())
+        by_owner: dict[tuple[str, ...], list[Overdue]] = defaultdict(list)
+        overdue = _overdue(desk, _due(app, connection, slug))
+        for one in overdue:
+            by_owner[one.owned.owners].append(one)
+        for owners, theirs in by_owner.items():
+            _tell(desk, owners, sorted(theirs, key=lambda one: -one.step.days))
+    return len(overdue)
+
+
+def _due(app: App, connection: Connection, slug: str) -> dict[int, EscalationAssessment]:
+    """Return the assessment of each quarantined test for which a step is due."""
+    project, now, ladder = projects.by_slug(connection, slug), app.clock(), app.people.of(slug).ladder
+    tests = {row["test"] for row in standings.with_status(connection, project.id, Status.QUARANTINED)}
+    assessed = {
+        test: assess_escalation(case, ladder, now) for test, case in cases_of(connection, project, tests).items()
+    }
+    return {test: found for test, found in assessed.items() if found.step is not None}
+
+
+def _overdue(desk: Desk, due: Mapping[int, EscalationAssessment]) -> list[Overdue]:
+    connection, project = desk.connection, desk.project
+    tests = roster.rows(connection, project.id, due)
+    rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in standings.with_status(connection, project.id, Status.QUARANTINED):
+        rows[row["test"]].append(row)
+    strength = strength_of(desk.app, connection, project, set(rows))
+    gathering = _Gathering(desk, strength, owners_of(connection, project, desk.people))
+    return [
+        gathering.of(tests[test], rows[test], found.step, found.responsible)
+        for test, found in due.items()
+        if found.step is not None
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathering:
+    """Gathers what there is to say about each test."""
+
+    desk: Desk
+    strength: Strength
+    owners: Owners
+
+    def of(
+        self, test: dict[str, Any], rows: Sequence[Mapping[str, Any]], step: Step, responsible: Answer | None
+    ) -> Overdue:
+        connection, project, ordinal = self.desk.connection, self.desk.project, test["ordinal"]
+        failures, trials = _since_entry(connection, project.id, rows)
+        regressions = len(raised.open_ones(connection, project.id, ordinal))
+        guards = self.strength.only_by.get(ordinal, ())
+        proposal = None
+        if step.is_proposal:
+            a_week = trials / max(step.days / 7, 1 / 7)
+            rate = failures / trials if trials else 0.0
+            proposal = propose(rate=rate, builds_a_week=a_week, files=len(guards), regressions=regressions)
+        return Overdue(
+            test=test,
+            rows=rows,
+            step=step,
+            owned=self.owners.of(test),
+            guards=guards,
+            failures=failures,
+            regressions=regressions,
+            lacking=_lacking(self.desk, rows),
+            reason=str(rows[0]["reason"]),
+            proposal=proposal,
+            lapsed=responsible.by if responsible and step.is_proposal else "",
+        )
+
+
+def _since_entry(connection: Connection, project_id: int, rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Return (failed trunk trials, trunk trials) of a test since it was quarantined, over its variants."""
+    failed = trials = 0
+    for row in rows:
+        history, _ = histories.load(connection, project_id, row["variant_hash"])
+        failures = builds.failed_trunk_trials(
+            connection, project_id, row["variant_hash"], row["test"], since=row["entry_build"] or 0
+        )
+        failed += len(failures)
+        trials += int(history.trunk_trials[row["test"]]) - int(row["entry_trunk_trials"])
+    return failed, max(trials, failed)
+
+
+def _lacking(desk: Desk, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    found = []
+    for row in rows:
+        history, _ = histories.load(desk.connection, desk.project.id, row["variant_hash"])
+        leave = assess.exit_of(desk.connection, desk.project, desk.app.policy, history, dict(row))
+        found.append(leave.lacking if leave else ())
+    return max(found, key=len, default=())
+
+
+def _tell(desk: Desk, owners: tuple[str, ...], overdue: Sequence[Overdue]) -> None:
+    """Write down the steps and say so: one message a day for each owner, in the channels the ladder names."""
+    mapped = tuple(dict.fromkeys(slack for one in overdue for slack in one.owned.reached_at))
+    channels = _channels(desk, mapped, overdue)
+    for one in overdue:
+        answers.escalated(
+            desk.connection,
+            desk.project.id,
+            test=one.test["ordinal"],
+            step=one.step.number,
+            level=one.step.level,
+            days=one.step.days,
+            owners=list(owners),
+            channels=list(channels),
+            is_proposal=one.step.is_proposal,
+            at=desk.now,
+        )
+    notice = escalation_notice(desk.project.slug, owners, mapped, overdue)
+    day = desk.people.today(desk.now)
+    for channel in channels:
+        there = Desk(desk.app, desk.connection, desk.project, desk.people, channel, desk.now)
+        there.tell(
+            there.thread_id(NoticeKind.ESCALATION, f"{','.join(owners)}\x00{day}"),
+            NoticeKind.ESCALATION,
+            [_item(one, desk) for one in overdue],
+            lambda _items: notice,
+            mark=f"e{max(one.step.number for one in overdue)}:{len(overdue)}",
+        )
+
+
+def _channels(desk: Desk, mapped: Sequence[str], overdue: Sequence[Overdue]) -> tuple[str, ...]:
+    """Return where it is said: to the owners whom Slack can address by themselves, and to the project's channel.
+
+    A group has no channel of its own, so it is called in the project's; so is an owner whom no setting maps.
+    """
+    own = [slack for slack in mapped if slack[:1] in ("C", "G", "D", "U", "W") and slack]
+    calls_fallback = not own or any("fallback" in one.step.audience for one in overdue)
+    return tuple(dict.fromkeys([*own, *([desk.channel] if calls_fallback else ())]))
+
+
+def _item(one: Overdue, desk: Desk) -> Item:
+    return Item(
+        test=one.test["ordinal"],
+        variant="",
+        id=naming.id_of(one.test),
+        name=naming.display_of(one.test),
+        cause="",
+        said="",
+        state=f"{one.step.days:.0f} days",
+        sentence=one.reason,
+        by="policy",
+        at=desk.now,
+    )
+
+
+def escalation_notice(project: str, owners: Sequence[str], mapped: Sequence[str], overdue: Sequence[Overdue]) -> Notice:
+    """Return what an owner is told about tests of theirs, those that are out the longest first."""
+    whose = listed(list(owners)) if owners else NOBODY
+    longest = max(one.step.days for one in overdue)
+    tests = plural(len(overdue), "test")
+    is_proposal = any(one.step.is_proposal for one in overdue)
+    title = f"{project}: {tests} of {whose} in quarantine, {longest:.0f} of the last 90 days"
+    lead = (
+        "Somebody took responsibility until a date that has passed. Either delete the test, or let it gate again."
+        if is_proposal
+        else "Mend it, delete it, or take responsibility for it until a date; it is told again every week until then."
+    )
+    small = tuple(dict.fromkeys(one.owned.sentence for one in overdue[:TESTS_SHOWN]))
+    unmapped = sorted({owner for one in overdue for owner in one.owned.unmapped})
+    if unmapped:
+        small += (f"No setting says how {named(unmapped)} can be reached in Slack, so this channel is told.",)
+    return Notice(
+        kind=NoticeKind.ESCALATION,
+        project=project,
+        title=title,
+        lead=lead,
+        sections=(*map(partial(_section, project), overdue[:TESTS_SHOWN]), *_rest(overdue[TESTS_SHOWN:])),
+        path=f"/projects/{quote(project, safe='')}/quarantined?sort=age",
+        mentions=tuple(slack for slack in mapped if slack[:1] in ("U", "W", "S")),
+        small=small[:3],
+    )
+
+
+def _rest(overdue: Sequence[Overdue]) -> tuple[Section, ...]:
+    return (Section(title=f"And {plural(len(overdue), 'other test')}", left_out=len(overdue)),) if overdue else ()
+
+
+def _section(project: str, one: Overdue) -> Section:
+    test_id, name = naming.id_of(one.test), naming.display_of(one.test)
+    shown = NoticeTest(
+        id=test_id,
+        name=name,
+        path=test_path(project, test_id),
+        state=f"{one.step.days:.0f} days",
+        sentence=one.reason,
+    )
+    guards = (
+        f"{named([*one.guards], _FILES_SHOWN)}: no other test reaches {'it' if len(one.guards) == 1 else 'them'}"
+        if one.guards
+        else "no file that another test does not reach as well"
+    )
+    facts = [
+        ("guards", guards),
+        ("has hidden", _hidden(one)),
+        ("leaves after", listed(list(one.lacking)) if one.lacking else "the next clean trunk build"),
+        ("level", str(one.step.level)),
+    ]
+    text: tuple[str, ...] = ()
+    if one.proposal is not None:
+        text = (f"Delete it: {one.proposal.delete}", f"Let it gate again: {one.proposal.gate}")
+        facts.insert(0, ("was answered for by", one.lapsed or "nobody any more"))
+    return Section(
+        text=text,
+        tests=(shown,),
+        facts=tuple(facts),
+        answers=(Action.ACKNOWLEDGE, Action.SNOOZE, Action.OWN, Action.RELEASE),
+    )
+
+
+def _hidden(one: Overdue) -> str:
+    said = plural(one.failures, "failed trunk run")
+    if one.regressions:
+        said += f", and {plural(one.regressions, 'possible regression')} nobody has answered"
+    return said

@@ -1,0 +1,83 @@
+"""How long tests have been out of the gating set: in any variant, under all their names, while the project enforced."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from quarantine.domain.outcome import Mode, Status
+from quarantine.domain.standing import Transition
+from quarantine.policy.escalation import Answer, AnswerKind, Case, Span, Told, enforced_spans, overlap, spans_of, union
+from quarantine.store import aliases, answers, audit, standings
+from quarantine.store.projects import Project
+
+
+def cases_of(connection: Connection, project: Project, tests: Iterable[int]) -> dict[int, Case]:
+    """Return what the ladder needs to know of each of these tests; what was said under a former name counts as well."""
+    wanted = sorted(set(tests))
+    former = aliases.former_names(connection, project.id, wanted)
+    names = {test: {test, *former[test]} for test in wanted}
+    every = sorted({name for group in names.values() for name in group})
+    spans = _spans(connection, project.id, every)
+    enforced = enforced_spans(_mode_changes(connection, project))
+    told = answers.escalations_of(connection, project.id, every)
+    said = answers.of_tests(connection, project.id, every)
+    return {
+        test: Case(
+            spans=overlap(union([span for name in group for span in spans.get(name, ())]), enforced),
+            told=tuple(_told(row) for row in _in_order(told, group)),
+            answers=tuple(_answer(row) for row in _in_order(said, group)),
+        )
+        for test, group in names.items()
+    }
+
+
+def _in_order(rows: Mapping[int, list[dict[str, Any]]], group: Iterable[int]) -> list[dict[str, Any]]:
+    return sorted((row for name in group for row in rows.get(name, ())), key=lambda row: row["number"])
+
+
+def _spans(connection: Connection, project_id: int, tests: list[int]) -> dict[int, list[Span]]:
+    """Return when each test was quarantined in any variant."""
+    moves: dict[tuple[int, str], list[Transition]] = defaultdict(list)
+    for row in standings.moves_of_tests(connection, project_id, tests):
+        moves[row["test"], row["variant_hash"]].append(_transition(row))
+    spans: dict[int, list[Span]] = defaultdict(list)
+    for (test, _), transitions in moves.items():
+        spans[test] += spans_of(transitions)
+    return spans
+
+
+def _transition(row: Mapping[str, Any]) -> Transition:
+    return Transition(
+        from_status=Status(row["from_status"]),
+        to_status=Status(row["to_status"]),
+        at=row["at"],
+        reason=row["reason"],
+        mode=Mode(row["mode"]),
+        policy_version=row["policy_version"],
+        by=row["actor"],
+    )
+
+
+def _mode_changes(connection: Connection, project: Project) -> list[tuple[datetime, Mode]]:
+    """Return when the project took which mode; it began by observing."""
+    changes = [(project.created_at, Mode.OBSERVE)]
+    changes += [(row["at"], Mode(row["detail"]["mode"])) for row in audit.of_action(connection, project.id, "set-mode")]
+    return changes
+
+
+def _told(row: Mapping[str, Any]) -> Told:
+    return Told(number=row["step"], level=row["level"], at=row["at"], is_proposal=row["is_proposal"])
+
+
+def _answer(row: Mapping[str, Any]) -> Answer:
+    return Answer(
+        kind=AnswerKind(row["kind"]),
+        by=row["by"],
+        at=row["at"],
+        until=row["until"],
+        reason=row["reason"],
+        level=row["level"],
+    )
