@@ -20,6 +20,7 @@ from quarantine.domain.verdict import Effect, Finding, Verdict
 from quarantine.errors import BadInput, Conflict, NotAllowed, NotFound
 from quarantine.junit import Document
 from quarantine.policy.verdict import Judgement, judge
+from quarantine.services import raising
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.build_part import BuildPart, build_of
@@ -335,6 +336,7 @@ def _decided(
             "decided_at": taken.now,
         },
     )
+    raising.note(taken, row, judgement, subjects)
     told = {name: row[name] for name in ("lane", "change", "ticket", "attempt")}
     detail = {"verdict": number, "build": taken.seq, "outcome": judgement.verdict, "final": judgement.is_final, **told}
     audit.record(connection, project.id, at=taken.now, actor=taken.actor, action="verdict", detail=detail)

@@ -17,6 +17,15 @@ def get(connection: Connection, project_id: int, thread: str) -> dict[str, Any] 
     return dict(row) if row else None
 
 
+def at(connection: Connection, project_id: int, channel_id: str, ts: str) -> dict[str, Any] | None:
+    """Return the thread whose first message Slack keeps there; None when there is none."""
+    query = select(THREAD).where(
+        THREAD.c.project_id == project_id, THREAD.c.channel_id == channel_id, THREAD.c.ts == ts
+    )
+    row = connection.execute(query).mappings().first()
+    return dict(row) if row else None
+
+
 def save(
     connection: Connection,
     project_id: int,

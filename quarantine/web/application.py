@@ -13,6 +13,7 @@ from quarantine.web.impacted import ImpactedApi
 from quarantine.web.pages import Pages
 from quarantine.web.reach import ReachApi
 from quarantine.web.refusals import Refusals
+from quarantine.web.slack_actions import SlackActions
 from quarantine.web.snapshots import Snapshots
 from quarantine.web.verdicts import VerdictApi
 
@@ -34,6 +35,7 @@ def create_web(app: App, *, open_lane: Lane | None = None) -> Starlette:
         *ReachApi(app, gatekeeper).routes(),
         *ImpactedApi(app, gatekeeper).routes(),
         *VerdictApi(app, gatekeeper, snapshots).routes(),
+        *SlackActions(app, snapshots).routes(),
     ]
     return Starlette(
         routes=[*api, *pages.routes()],

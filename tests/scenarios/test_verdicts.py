@@ -6,6 +6,8 @@ import pytest
 
 from quarantine.domain.outcome import Lane, Mode
 from quarantine.services import decisions
+from quarantine.store import projects, raised
+from quarantine.store.engine import reading
 from tests.scenarios.asking import BASE, ON_BASE, ask, causes, findings, settle, stored, suite, suite_without
 from tests.world import CLASSNAME, OWNER, World, commit, tree
 
@@ -136,6 +138,26 @@ def test_a_quarantined_test_still_bites(world: World) -> None:
     verdict = settle(world, verdict, "head", head=[suite(t3="F")], base=[suite()])
     assert (verdict["verdict"], findings(verdict)) == ("reject", {"t3": ("possible-regression", "rejects")})
     assert f"{CLASSNAME}::t3" in verdict["record"]["text"]
+
+
+def raised_by(world: World) -> list[tuple[str, str | None, str]]:
+    """Return (verdict, change, state) of every possible regression that was written down."""
+    with reading(world.app.engine) as connection:
+        rows = raised.since(connection, projects.by_slug(connection, world.project).id, 0)
+    return [(str(row["verdict"]), row["change"], row["state"]) for row in rows]
+
+
+def test_a_possible_regression_is_written_down_once_and_answered_by_a_patch_that_passes(world: World) -> None:
+    """People are told of it; a later attempt at the same ticket that is accepted settles it."""
+    quarantined(world, "t3")
+    verdict = settle(world, ask(world, "head", suite(t3="F")), "head", head=[suite(t3="F")], base=[suite()])
+    assert raised_by(world) == [(verdict["id"], "ticket-1", "open")]
+    settle(world, ask(world, "head", suite(t3="F")), "head", head=[suite(t3="F")], base=[suite()])
+    assert raised_by(world) == [(verdict["id"], "ticket-1", "open")]
+    settle(world, ask(world, "other", suite(), change="ticket-2"), "other")
+    assert raised_by(world) == [(verdict["id"], "ticket-1", "open")]
+    settle(world, ask(world, "next", suite()), "next")
+    assert raised_by(world) == [(verdict["id"], "ticket-1", "passed")]
 
 
 def test_observing_excuses_nothing_and_says_what_would_have_been(world: World) -> None:
