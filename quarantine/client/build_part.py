@@ -12,6 +12,7 @@ from quarantine.client.environment import environment_of
 from quarantine.client.errors import ClientConfigurationError, TreeError
 from quarantine.client.git import head_commit, merge_base
 from quarantine.client.manifest import changed_since, manifest_of_commit
+from quarantine.client.owners_file import owners_file
 from quarantine.client.parts import HASH_ALG
 from quarantine.client.providers import provider_of, stated
 from quarantine.client.tree import Tree, read_tree
@@ -23,7 +24,7 @@ SCHEMA = 1
 FIELDS = (
     *("schema", "kind", "rerun_of", "build", "attempt", "job", "commit", "tree", "base_commit", "manifest", "changed"),
     *("hash_alg", "complete", "variant", "stream", "runner", "change", "started_at", "exit_code", "command"),
-    *("environment_hash",),
+    *("environment_hash", "owners"),
 )
 DEFAULTS: dict[str, Any] = {
     "schema": SCHEMA,
@@ -93,9 +94,21 @@ def build_part(
     part["variant"] = variant | dict(given.get("variant", {}))
     if part["attempt"] > 1 and "kind" not in given:
         part |= {"kind": "rerun", "rerun_of": part.get("rerun_of") or part["build"]}
-    return {name: part[name] for name in FIELDS if part.get(name) is not None}, remarks + stray_files(
-        tree, source, stray_mend
-    )
+    owned, about_owners = _owners(source, part, os.environ if environment is None else environment)
+    part |= owned
+    remarks = [*remarks, *about_owners, *stray_files(tree, source, stray_mend)]
+    return {name: part[name] for name in FIELDS if part.get(name) is not None}, remarks
+
+
+def _owners(source: Path, part: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the owners' file of the commit as a field, for a run that is none ordered because of another."""
+    if part["kind"] != "run" or "owners" in part:
+        return {}, []
+    try:
+        found = owners_file(source, part["commit"] or "HEAD", variables)
+    except TreeError as error:
+        return {}, [f"Nobody is told by owner: {error}"]
+    return ({"owners": found._asdict()} if found else {}), []
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,10 @@ class OwnersText(BaseModel):
         description="Where it lies; its dialect is told by it."
     )
     text: Annotated[str, Field(max_length=MAX_OWNERS_CHARACTERS), NoNul] = Field(description="All of it.")
+    dialect: Literal["", "github", "gitlab"] = Field("", description="Whose rules it follows; empty: the text tells.")
+    folder: Annotated[str, Field(max_length=1000), NoNul] = Field(
+        "", description="Where the tree's root lies in its repository: the file's patterns begin at the repository's."
+    )
 
 
 class BuildPart(BaseModel):

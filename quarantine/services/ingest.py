@@ -215,7 +215,8 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Taken:
         builds.insert(connection, project.id, seq, build, now=now, token_id=offer.bearer.token_id)
     archive.store(connection, project.id, seq, kept, now=now, token_id=offer.bearer.token_id)
     if offer.owners is not None and build.lane is Lane.TRUNK and not build.is_rerun:
-        owners.keep(connection, project.id, offer.owners.path, offer.owners.text, build_seq=seq, now=now)
+        found = owners.OwnersText(**offer.owners.model_dump())
+        owners.keep(connection, project.id, found, build_seq=seq, now=now)
     events = [*map(_event_row, upload.events), *traces]
     builds.add_run_events(connection, project.id, seq, events)
 

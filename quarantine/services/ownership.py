@@ -11,8 +11,10 @@ from quarantine.domain.identity import TestName
 from quarantine.domain.spelling import spellings
 from quarantine.owners.ownership import OwnersFile
 from quarantine.owners.parsing import dialect_of, parse
+from quarantine.owners.rules import Dialect
 from quarantine.services.people import ProjectPeople
 from quarantine.store import owners
+from quarantine.store.owners import OwnersText
 from quarantine.store.projects import Project
 
 _HELD_FILES = 16
@@ -43,14 +45,14 @@ class Owners:
 
     Attributes:
         file: the CODEOWNERS file; None when trunk never sent one.
-        path: where it lies.
         people: maps owners to Slack.
+        folder: where the project's tree lies in its repository, at whose root the file's patterns begin.
         paths: files known to exist, to find a test's own among.
     """
 
     file: OwnersFile | None
-    path: str
     people: ProjectPeople
+    folder: str = ""
     paths: frozenset[str] = frozenset()
 
     def of(self, test: Mapping[str, Any]) -> Owned:
@@ -60,7 +62,7 @@ class Owners:
         path = self._file_of(test)
         if not path:
             return Owned("", (), (), (), "No report says in which file it lies, so nobody is known to own it.")
-        found = self.file.ownership(path)
+        found = self.file.ownership(f"{self.folder}/{path}" if self.folder else path)
         names = tuple(owner.text for owner in found.owners)
         mapped = {owner.text: self.people.owners.get(owner.key, "") for owner in found.owners}
         unmapped = tuple(name for name in names if not mapped[name])
@@ -86,10 +88,11 @@ def owners_of(connection: Connection, project: Project, people: ProjectPeople, p
     """Return the owners of a project's tests, by the newest file that trunk sent."""
     text = owners.newest(connection, project.id)
     if text is None:
-        return Owners(None, "", people)
-    return Owners(_parsed(text.path, text.text), text.path, people, frozenset(paths))
+        return Owners(None, people)
+    return Owners(_parsed(text), people, text.folder, frozenset(paths))
 
 
 @lru_cache(_HELD_FILES)
-def _parsed(path: str, text: str) -> OwnersFile:
-    return parse(text, dialect_of(path, text))
+def _parsed(found: OwnersText) -> OwnersFile:
+    dialect = Dialect(found.dialect) if found.dialect else dialect_of(found.path, found.text)
+    return parse(found.text, dialect)

@@ -15,7 +15,7 @@ from quarantine.store.schema import Json, of_project, one_of, table_of
 
 
 class OwnersRow(SQLModel, table=True):
-    """A CODEOWNERS file as a trunk build brought it; the newest one counts. `body` is its text, compressed."""
+    """A CODEOWNERS file as a trunk build brought it; the newest one counts. `body` is compressed JSON."""
 
     __tablename__ = "owners"
     __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)

@@ -167,6 +167,10 @@ CHAPTERS = (
             "verdict_reruns_most": lambda p: (
                 f"One verdict asks for {plural(p.verdict_reruns_most, 'rerun')} of the head at most."
             ),
+            "must_pass_reruns_most": lambda p: (
+                f"A test that has to pass and is known to flake gets {plural(p.must_pass_reruns_most, 'rerun')} of the "
+                "head in one verdict at most."
+            ),
             "verdict_error": lambda p: (
                 f"A streak of passes hides a test that still fails at the rate it showed with "
                 f"{percent(p.verdict_error)} "

@@ -145,11 +145,28 @@ def until_over(process: int) -> bool:
     return False
 
 
+HEARING = "import os, signal, sys; signal.signal(1, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
+"""Starts a command that hears of a terminal that closes, also where whoever runs the tests does not."""
+
+
 def started(shell: Shell, url: str, *words: str) -> "subprocess.Popen[bytes]":
     """Start `quarantine run` in a process of its own, with all of its scratch folders in one place."""
     (shell.folder.parent / "scratch").mkdir(exist_ok=True)
     return subprocess.Popen(
-        [*QUARANTINE, "run", "--url", url, "--project", PROJECT, "--base", "main", *words],
+        [
+            sys.executable,
+            "-c",
+            HEARING,
+            *QUARANTINE,
+            "run",
+            "--url",
+            url,
+            "--project",
+            PROJECT,
+            "--base",
+            "main",
+            *words,
+        ],
         cwd=shell.folder,
         env=os.environ | shell.variables | {"TMPDIR": str(shell.folder.parent / "scratch")},
     )

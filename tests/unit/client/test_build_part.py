@@ -268,3 +268,26 @@ def test_an_interpreter_that_cannot_be_asked() -> None:
     """An interpreter that is not there is an error that names it."""
     with pytest.raises(ClientConfigurationError, match="no-such-python"):
         environment_of("no-such-python")
+
+
+def test_the_commits_owners_file_comes_along(project: Path) -> None:
+    """As it was committed, not as it lies in the folder; a rerun brings none."""
+    assert "owners" not in made(project)
+    (project / "CODEOWNERS").write_text("* @acme/shop\n")
+    run_git(project, "add", "-A")
+    run_git(project, "commit", "-qm", "owners")
+    (project / "CODEOWNERS").write_text("* @mallory\n")
+    found = made(project)["owners"]
+    assert found == {"path": "CODEOWNERS", "text": "* @acme/shop\n", "dialect": "", "folder": ""}
+    assert parse_build_part(json.dumps(made(project))).owners is not None
+    assert "owners" not in made(project, options={"kind": "rerun", "rerun_of": "b"})
+
+
+def test_an_owners_file_that_no_host_reads_is_remarked_and_stops_nothing(project: Path) -> None:
+    """The upload goes on without it."""
+    (project / "CODEOWNERS").write_text("# x\n" * 1_000_000)
+    run_git(project, "add", "-A")
+    run_git(project, "commit", "-qm", "owners")
+    part, remarks = build_part(project, environment={})
+    assert "owners" not in part
+    assert any("Nobody is told by owner" in remark for remark in remarks)
