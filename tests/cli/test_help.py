@@ -11,6 +11,7 @@ HELP = Path(__file__).with_name("help.txt")
 DEEPER = {
     "reruns": ("list", "run"),
     "reach": ("add", "manifest"),
+    "slack": ("test", "parked", "fake"),
     "project": ("create", "list"),
     "token": ("create", "list", "revoke"),
     "db": ("upgrade", "check"),

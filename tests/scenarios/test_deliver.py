@@ -10,6 +10,7 @@ import pytest
 
 from quarantine.clock import FrozenClock
 from quarantine.domain.notice import Notice, NoticeKind, Section
+from quarantine.services import parked_messages
 from quarantine.services.app import App
 from quarantine.services.deliver import FORSAKEN, Round, deliver, pause_after
 from quarantine.services.people import People
@@ -202,9 +203,9 @@ def test_what_a_person_has_to_mend_is_parked_with_how(wired: World, slack: FakeS
     assert found == code
     assert mend.endswith(".")
     assert slack.texts(HERE) == ["b"]
-    with writing(wired.app.engine) as connection:
-        project = projects.by_slug(connection, wired.project)
-        assert outbox.release_parked(connection, project.id, HERE, wired.clock()) == 1
+    [told] = parked_messages.of(wired.app, wired.project)
+    assert (told["title"], told["code"], told["mend"]) == ("a", code, mend)
+    assert parked_messages.send_again(wired.app, wired.project) == 1
     deliver(wired.app, by="one")
     assert slack.texts(HERE) == ["b", "a", "a-more"]
 
