@@ -42,7 +42,7 @@ class Overdue:
         rows: its quarantined standings.
         step: the step of the ladder, with the days.
         owned: whose it is.
-        guards: files that it alone reaches.
+        guards: files that it alone reaches; None when no reach map says.
         failures: trunk trials it failed since it was quarantined.
         regressions: possible regressions that are open.
         lacking: what would release it, as phrases, in the variant that lacks most.
@@ -55,7 +55,7 @@ class Overdue:
     rows: Sequence[Mapping[str, Any]]
     step: Step
     owned: Owned
-    guards: tuple[str, ...]
+    guards: tuple[str, ...] | None
     failures: int
     regressions: int
     lacking: tuple[str, ...]
@@ -127,12 +127,12 @@ class _Gathering:
         connection, project, ordinal = self.desk.connection, self.desk.project, test["ordinal"]
         failures, trials = _since_entry(connection, project.id, rows)
         regressions = len(raised.open_ones(connection, project.id, ordinal))
-        guards = self.strength.only_by.get(ordinal, ())
+        guards = self.strength.only_by.get(ordinal, ()) if self.strength.files else None
         proposal = None
         if step.is_proposal:
             a_week = trials / max(step.days / 7, 1 / 7)
             rate = failures / trials if trials else 0.0
-            proposal = propose(rate=rate, builds_a_week=a_week, files=len(guards), regressions=regressions)
+            proposal = propose(rate=rate, builds_a_week=a_week, files=len(guards or ()), regressions=regressions)
         return Overdue(
             test=test,
             rows=rows,
@@ -240,7 +240,7 @@ def escalation_notice(project: str, owners: Sequence[str], mapped: Sequence[str]
     small = tuple(dict.fromkeys(one.owned.sentence for one in overdue[:TESTS_SHOWN]))
     unmapped = sorted({owner for one in overdue for owner in one.owned.unmapped})
     if unmapped:
-        small += (f"No setting says how {named(unmapped)} can be reached in Slack, so this channel is told.",)
+        small += (f"No setting says how {named(unmapped)} can be reached in Slack.",)
     return Notice(
         kind=NoticeKind.ESCALATION,
         project=project,
@@ -266,13 +266,8 @@ def _section(project: str, one: Overdue) -> Section:
         state=f"{one.step.days:.0f} days",
         sentence=one.reason,
     )
-    guards = (
-        f"{named([*one.guards], _FILES_SHOWN)}: no other test reaches {'it' if len(one.guards) == 1 else 'them'}"
-        if one.guards
-        else "no file that another test does not reach as well"
-    )
     facts = [
-        ("guards", guards),
+        ("guards", _guarded(one.guards)),
         ("has hidden", _hidden(one)),
         ("leaves after", listed(list(one.lacking)) if one.lacking else "the next clean trunk build"),
         ("level", str(one.step.level)),
@@ -287,6 +282,14 @@ def _section(project: str, one: Overdue) -> Section:
         facts=tuple(facts),
         answers=(Action.ACKNOWLEDGE, Action.SNOOZE, Action.OWN, Action.RELEASE),
     )
+
+
+def _guarded(guards: tuple[str, ...] | None) -> str:
+    if guards is None:
+        return "unknown: no reach map was uploaded"
+    if not guards:
+        return "no file that another test does not reach as well"
+    return f"{named(guards, _FILES_SHOWN)}: no other test reaches {'it' if len(guards) == 1 else 'them'}"
 
 
 def _hidden(one: Overdue) -> str:

@@ -60,13 +60,15 @@ def test_path(project: str, test_id: str) -> str:
 
 
 def _test(project: str, item: Item) -> NoticeTest:
+    said = item.sentence.strip()
+    stop = "" if said.endswith((".", "!", "?")) or not said else "."
     by = "" if item.by == "policy" else f" By {item.by}."
     return NoticeTest(
         id=item.id,
         name=item.name,
         path=test_path(project, item.id),
         state=item.state,
-        sentence=f"{item.sentence}{by}",
+        sentence=f"{said}{stop}{by}",
     )
 
 

@@ -87,7 +87,7 @@ def test_the_owner_is_told_after_thirty_days_with_all_there_is_to_know(ledger: W
     assert facts(notice)["has hidden"] == "1 failed trunk run"
     assert "more clean" in facts(notice)["leaves after"]
     assert notice.sections[0].tests[0].name == f"{CLASSNAME}::t1"
-    assert "No setting says how @alice can be reached" in " ".join(notice.small)
+    assert "No setting says how @alice can be reached in Slack." in " ".join(notice.small)
     buttons = [
         element["action_id"]
         for block in message["blocks"]

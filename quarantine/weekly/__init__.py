@@ -1,1 +1,0 @@
-"""The weekly quarantine-size report in every form it is read in: Markdown, chart, picture, mail."""
