@@ -1,6 +1,6 @@
 """Who owns a test: the owners of the file it lies in, as trunk's CODEOWNERS file says, and how to reach them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,8 +12,10 @@ from quarantine.domain.spelling import spellings
 from quarantine.owners.ownership import OwnersFile
 from quarantine.owners.parsing import dialect_of, parse
 from quarantine.owners.rules import Dialect
+from quarantine.policy.wording import listed
+from quarantine.services.app import App
 from quarantine.services.people import ProjectPeople
-from quarantine.store import owners
+from quarantine.store import owners, roster
 from quarantine.store.owners import OwnersText
 from quarantine.store.projects import Project
 
@@ -90,6 +92,15 @@ def owners_of(connection: Connection, project: Project, people: ProjectPeople, p
     if text is None:
         return Owners(None, people)
     return Owners(_parsed(text), people, text.folder, frozenset(paths))
+
+
+def names_of_owners(app: App, connection: Connection, project: Project, tests: Sequence[int]) -> dict[int, str]:
+    """Return who owns each of these tests, as prose; tests that nobody owns are left out."""
+    found = owners_of(connection, project, app.people.of(project.slug))
+    if found.file is None or not found.file.rules:
+        return {}
+    named = {test: found.of(row).owners for test, row in roster.rows(connection, project.id, tests).items()}
+    return {test: listed(list(names)) for test, names in named.items() if names}
 
 
 @lru_cache(_HELD_FILES)

@@ -1,5 +1,6 @@
 """The pages of what a project keeps: its quarantined tests, builds, incidents and reports, and the policy in words."""
 
+from functools import partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -8,8 +9,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from quarantine.domain.outcome import Lane
-from quarantine.services import build_listing, incident_listing, listing, report_listing
+from quarantine.services import build_listing, incident_listing, listing, people_listing, report_listing
 from quarantine.services.app import App
+from quarantine.services.ownership import names_of_owners
 from quarantine.services.quarantined_list import quarantined_list
 from quarantine.web.auth import COOKIE, Gatekeeper
 from quarantine.web.list_views import list_view, wanted_of
@@ -43,7 +45,9 @@ class Records:
     async def quarantined(self, request: Request) -> Response:
         """Show the tests that are quarantined, held or broken, sorted and filtered as the query says."""
         slug, wanted = await self._gatekeeper.reader(request), wanted_of(request.query_params)
-        told = await run_in_threadpool(quarantined_list, self._app, slug, wanted)
+        told = await run_in_threadpool(
+            quarantined_list, self._app, slug, wanted, owners=partial(names_of_owners, self._app)
+        )
         return self._page(request, "quarantined.html", **list_view(told, wanted))
 
     async def builds(self, request: Request) -> Response:
@@ -82,7 +86,10 @@ class Records:
         """Show every knob of the policy in words."""
         slug = await self._gatekeeper.reader(request)
         told = await run_in_threadpool(listing.project, self._app, slug)
-        return self._page(request, "policy.html", told=told, project=slug, **policy_view(self._app.policy))
+        people = await run_in_threadpool(people_listing.of, self._app, slug)
+        return self._page(
+            request, "policy.html", told=told, project=slug, people=people, **policy_view(self._app.policy)
+        )
 
     def _page(self, request: Request, template: str, **values: Any) -> Response:
         return self._renderer.page(request, template, signed_in=COOKIE in request.cookies, **values)
