@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from quarantine.clock import Clock, system_clock
 from quarantine.config import ProjectPeople, Quiet, Settings, Weekday
-from quarantine.policy.calendar import QuietHours, WeeklySchedule, zone_of
+from quarantine.policy.calendar import QuietHours, zone_of
 from quarantine.policy.criteria import Policy
 from quarantine.policy.escalation import Ladder
 from quarantine.services import people as services
@@ -34,17 +34,13 @@ def people_of(settings: Settings) -> People:
 
 
 def _people_of_project(people: ProjectPeople) -> services.ProjectPeople:
-    zone, weekly = zone_of(people.zone), people.weekly
-    at = time.fromisoformat(weekly.at)
+    zone = zone_of(people.zone)
     return services.ProjectPeople(
         zone=zone,
         channel=people.channel,
         digest=time.fromisoformat(people.digest) if people.digest else None,
         quiet=_quiet(people.quiet, zone) if people.quiet else None,
         ladder=Ladder(first_days=people.escalate_after_days, repeat_days=people.escalate_again_days),
-        weekly=WeeklySchedule(zone, _DAYS.index(weekly.day), at.hour, at.minute),
-        weekly_channel=weekly.channel or people.channel,
-        mail_to=weekly.mail,
         owners={owner.casefold(): slack for owner, slack in people.owners.items()},
     )
 

@@ -17,7 +17,6 @@ SECRETS = {
     "QUARANTINE_SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
     "QUARANTINE_SLACK_WEBHOOK": ("slack", "webhook"),
     "QUARANTINE_SLACK_URL": ("slack", "url"),
-    "QUARANTINE_MAIL_PASSWORD": ("mail", "password"),
 }
 """Environment variables that fill in keys, for what should not lie in a file."""
 LaneWord = Literal["trunk", "review", "agent"]
@@ -52,17 +51,6 @@ class Slack(Strict):
     )
 
 
-class Mail(Strict):
-    """The SMTP server that carries the weekly report."""
-
-    host: str = Field(description="The server.")
-    port: Annotated[int, Field(ge=1, le=65_535)] = Field(587, description="Its port.")
-    security: Literal["starttls", "tls", "none"] = Field("starttls", description="How the connection is secured.")
-    user: str = Field("", description="Whom to log in as; nobody when empty.")
-    password: SecretStr | None = Field(None, description="The password of that user.")
-    sender: str = Field(description="The address that mails come from.")
-
-
 class Quiet(Strict):
     """Hours in which nothing is said, in the project's zone; what comes up waits until they end."""
 
@@ -71,15 +59,6 @@ class Quiet(Strict):
     days: tuple[Weekday, ...] | None = Field(
         None, description="The days on which they begin; every day when none is named."
     )
-
-
-class Weekly(Strict):
-    """When and where the weekly report goes."""
-
-    day: Weekday = Field("monday", description="The day it is sent.")
-    at: WallTime = Field("09:00", description="The time it is sent, in the project's zone.")
-    channel: str | None = Field(None, description="Its channel; the project's when none is named.")
-    mail: tuple[str, ...] = Field((), description="Addresses it is mailed to.")
 
 
 class ProjectPeople(Strict):
@@ -95,7 +74,6 @@ class ProjectPeople(Strict):
     escalate_again_days: Annotated[int, Field(ge=1, le=90)] = Field(
         7, description="Days until the owner is told again."
     )
-    weekly: Weekly = Field(Weekly.model_validate({}), description="The weekly report.")
     owners: dict[str, str] = Field(
         default_factory=dict,
         description="Owners of CODEOWNERS, such as `@acme/mail`, to Slack ids of people, groups or channels.",
@@ -118,9 +96,7 @@ class Settings(Strict):
         pattern=r"^https?://[^\s]+$",
         description="Where people reach this server: links in messages begin with it.",
     )
-    templates: Path | None = Field(None, description="Folder of templates that are used instead of the built-in ones.")
     slack: Slack = Field(Slack.model_validate({}), description="How the daemon reaches Slack.")
-    mail: Mail | None = Field(None, description="The SMTP server that carries the weekly report.")
     project: dict[str, ProjectPeople] = Field(
         default_factory=dict, description="For each project, who is told, where and when."
     )
@@ -138,7 +114,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     if database := environment.get(DATABASE_VARIABLE):
         values["database"] = database
     for variable, (table, key) in SECRETS.items():
-        if (stated := environment.get(variable)) and (table in values or table == "slack"):
+        if stated := environment.get(variable):
             values[table] = {**values.get(table, {}), key: stated}
     try:
         return Settings(**values)
@@ -154,8 +130,8 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
         raise BadConfiguration(f"{where}: {key}: {fault['msg']}.", mend="See docs/configuration.md.") from error
 
 
-_TABLES: dict[str, type[Strict]] = {"spool": SpoolFolder, "slack": Slack, "mail": Mail, "project": ProjectPeople}
-_TABLES_OF_PROJECT: dict[str, type[Strict]] = {"quiet": Quiet, "weekly": Weekly}
+_TABLES: dict[str, type[Strict]] = {"spool": SpoolFolder, "slack": Slack, "project": ProjectPeople}
+_TABLES_OF_PROJECT: dict[str, type[Strict]] = {"quiet": Quiet}
 
 
 def _known_beside(place: tuple[int | str, ...]) -> list[str]:

@@ -1,4 +1,4 @@
-"""People: owners, answers, escalations, aliases, raised failures, the outbox and the weekly reports.
+"""People: owners, answers, escalations, aliases, raised failures, threads and the outbox.
 
 Revision: 0004, after 0003.
 """
@@ -27,25 +27,6 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("alias", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_alias_project_id_new"), ["project_id", "new"], unique=False)
-
-    op.create_table(
-        "alias_proposal",
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.Column("old", sa.Integer(), nullable=False),
-        sa.Column("new", sa.Integer(), nullable=False),
-        sa.Column("build_seq", sa.Integer(), nullable=False),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("similarity", sa.Float(), nullable=False),
-        sa.Column("sentence", sa.Text(), nullable=False),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("closed_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("closed_by", sa.String(length=120), nullable=False),
-        sa.CheckConstraint("state IN ('open', 'taken', 'dismissed')", name=op.f("ck_alias_proposal_state")),
-        sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_alias_proposal_project_id_project")),
-        sa.PrimaryKeyConstraint("project_id", "old", "new", name=op.f("pk_alias_proposal")),
-    )
-    with op.batch_alter_table("alias_proposal", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_alias_proposal_project_id_state"), ["project_id", "state"], unique=False)
 
     op.create_table(
         "answer",
@@ -110,10 +91,10 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("outbox", schema=None) as batch_op:
         batch_op.create_index(
-            batch_op.f("ix_outbox_project_id_thread_number"), ["project_id", "thread", "number"], unique=False
+            batch_op.f("ix_outbox_project_id_state_due_at"), ["project_id", "state", "due_at"], unique=False
         )
         batch_op.create_index(
-            batch_op.f("ix_outbox_project_id_state_due_at"), ["project_id", "state", "due_at"], unique=False
+            batch_op.f("ix_outbox_project_id_thread_number"), ["project_id", "thread", "number"], unique=False
         )
 
     op.create_table(
@@ -189,15 +170,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("project_id", "source", name=op.f("pk_told")),
     )
     op.create_table(
-        "weekly",
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.Column("period", sa.String(length=16), nullable=False),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("facts", sa.JSON(), nullable=False),
-        sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_weekly_project_id_project")),
-        sa.PrimaryKeyConstraint("project_id", "period", name=op.f("pk_weekly")),
-    )
-    op.create_table(
         "thread_test",
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("thread", sa.String(length=64), nullable=False),
@@ -221,7 +193,6 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f("ix_thread_test_project_id_test"))
 
     op.drop_table("thread_test")
-    op.drop_table("weekly")
     op.drop_table("told")
     with op.batch_alter_table("thread", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_thread_project_id_kind_opened_at"))
@@ -234,8 +205,8 @@ def downgrade() -> None:
     op.drop_table("press")
     op.drop_table("owners")
     with op.batch_alter_table("outbox", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_outbox_project_id_state_due_at"))
         batch_op.drop_index(batch_op.f("ix_outbox_project_id_thread_number"))
+        batch_op.drop_index(batch_op.f("ix_outbox_project_id_state_due_at"))
 
     op.drop_table("outbox")
     op.drop_table("escalation")
@@ -243,10 +214,6 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f("ix_answer_project_id_test"))
 
     op.drop_table("answer")
-    with op.batch_alter_table("alias_proposal", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_alias_proposal_project_id_state"))
-
-    op.drop_table("alias_proposal")
     with op.batch_alter_table("alias", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_alias_project_id_new"))
 

@@ -46,9 +46,7 @@ def test(channel: str, token: str | None, webhook: str | None, url: str) -> None
     if isinstance(ended, Sent):
         say("It arrived." if token else "It arrived, in the webhook's own channel.")
         if not token:
-            say(
-                "A webhook only posts: no threads, no updates, no buttons and no picture. A bot token does all of them."
-            )
+            say("A webhook only posts: no threads, no updates and no buttons. A bot token does all of them.")
         return
     if isinstance(ended, Failed):
         raise click.ClickException(f"It did not arrive ({ended.code}). {ended.mend}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from quarantine.policy.calendar import QuietHours, WeeklySchedule, instant_of
+from quarantine.policy.calendar import QuietHours, instant_of
 from quarantine.policy.escalation import Ladder
 
 _UTC = ZoneInfo("UTC")
@@ -21,9 +21,6 @@ class ProjectPeople:
         digest: the local time at which everything that can wait is said; None: at once.
         quiet: hours in which nothing is said.
         ladder: after how many quarantined days whom is told.
-        weekly: when the weekly report falls due.
-        weekly_channel: where it goes; None for nowhere.
-        mail_to: the addresses it is mailed to.
         owners: Slack ids by owner as CODEOWNERS writes them, in lower case.
     """
 
@@ -32,9 +29,6 @@ class ProjectPeople:
     digest: time | None = None
     quiet: QuietHours | None = None
     ladder: Ladder = field(default_factory=Ladder)
-    weekly: WeeklySchedule = field(default_factory=lambda: WeeklySchedule(_UTC))
-    weekly_channel: str | None = None
-    mail_to: tuple[str, ...] = ()
     owners: Mapping[str, str] = field(default_factory=dict)
 
     def speaks_at(self, now: datetime, *, can_wait: bool) -> datetime:

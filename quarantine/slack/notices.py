@@ -1,4 +1,4 @@
-"""A notice as Slack's blocks. Where there are no buttons, links to the page take their place."""
+"""A notice as Slack's blocks."""
 
 from collections.abc import Iterator
 
@@ -92,8 +92,8 @@ def _section(notice: Notice, section: Section, address: str, can: Capabilities) 
         yield bullets(
             [[Strong(f"{label} "), Plain(cut(one_line(value), _SENTENCE_CHARACTERS))] for label, value in section.facts]
         )
-    if section.answers and section.tests:
-        yield from _answers(notice, section, address, can)
+    if section.answers and section.tests and can.buttons:
+        yield actions(*(_button(notice, section.tests[0], answer) for answer in section.answers))
 
 
 def _test(test: NoticeTest, address: str) -> list[Span]:
@@ -101,17 +101,6 @@ def _test(test: NoticeTest, address: str) -> list[Span]:
     shown: Span = Link(f"{address}{test.path}", name, is_code=True) if address else Code(name)
     said = cut(one_line(test.sentence), _SENTENCE_CHARACTERS)
     return [shown, Plain(f" {test.state}"), Plain(f". {said}" if said else "")]
-
-
-def _answers(notice: Notice, section: Section, address: str, can: Capabilities) -> Iterator[Block]:
-    test = section.tests[0]
-    if can.buttons:
-        yield actions(*(_button(notice, test, answer) for answer in section.answers))
-    elif address:
-        spans: list[Span] = []
-        for answer in section.answers:
-            spans += [Link(f"{address}{test.path}#answer-{answer.value}", _LABELS[answer].rstrip("…")), Plain("   ")]
-        yield paragraph(*spans[:-1])
 
 
 def _button(notice: Notice, test: NoticeTest, answer: Action) -> Button:

@@ -1,4 +1,4 @@
-"""The tables about people: who owns what, what they were told and have answered, and the reports of past weeks.
+"""The tables about people: who owns what, what they were told, and what they have answered.
 
 What there is to tell is not stored a second time: it is read from transitions, incidents and raised failures beyond
 the last number that was told (`told`), in the transaction that puts the message into the outbox.
@@ -121,28 +121,6 @@ class AliasRow(SQLModel, table=True):
     reason: str = Field(default="", sa_type=Text)
 
 
-class AliasProposalRow(SQLModel, table=True):
-    """An id that vanished from trunk in the build in which a similar one appeared."""
-
-    __tablename__ = "alias_proposal"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (
-        of_project(),
-        Index(None, "project_id", "state"),
-        one_of("state", "open", "taken", "dismissed"),
-    )
-
-    project_id: int = Field(primary_key=True)
-    old: int = Field(primary_key=True)
-    new: int = Field(primary_key=True)
-    build_seq: int
-    at: datetime
-    similarity: float
-    sentence: str = Field(sa_type=Text)
-    state: str = Field(max_length=16)
-    closed_at: datetime | None = None
-    closed_by: str = Field(default="", max_length=120)
-
-
 class ToldRow(SQLModel, table=True):
     """How far a source of news has been told: the last number of it that messages were made of.
 
@@ -244,27 +222,13 @@ class PressRow(SQLModel, table=True):
     at: datetime
 
 
-class WeeklyRow(SQLModel, table=True):
-    """The facts of one weekly report, as they were when the week ended. Append-only, so that it stays the same."""
-
-    __tablename__ = "weekly"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)
-
-    project_id: int = Field(primary_key=True)
-    period: str = Field(primary_key=True, max_length=16)
-    made_at: datetime
-    facts: Json = Field(sa_type=JSON)
-
-
 OWNERS = table_of(OwnersRow)
 RAISED = table_of(RaisedRow)
 ANSWER = table_of(AnswerRow)
 ESCALATION = table_of(EscalationRow)
 ALIAS = table_of(AliasRow)
-ALIAS_PROPOSAL = table_of(AliasProposalRow)
 TOLD = table_of(ToldRow)
 THREAD = table_of(ThreadRow)
 THREAD_TEST = table_of(ThreadTestRow)
 OUTBOX = table_of(OutboxRow)
 PRESS = table_of(PressRow)
-WEEKLY = table_of(WeeklyRow)

@@ -27,10 +27,9 @@ def settings(tmp_path: Path, text: str, **environment: str) -> Settings:
 
 def test_secrets_come_from_the_environment_and_are_never_shown(tmp_path: Path) -> None:
     """A token that the environment states is there, and in no representation of the settings."""
-    found = settings(tmp_path, PEOPLE, QUARANTINE_SLACK_TOKEN="xoxb-secret", QUARANTINE_MAIL_PASSWORD="hush")
+    found = settings(tmp_path, PEOPLE, QUARANTINE_SLACK_TOKEN="xoxb-secret")
     assert found.slack.token is not None
     assert found.slack.token.get_secret_value() == "xoxb-secret"
-    assert found.mail is None, "a password alone makes no mail server"
     assert "xoxb-secret" not in repr(found)
 
 
@@ -38,7 +37,7 @@ def test_a_project_says_who_is_told(tmp_path: Path) -> None:
     """What the file says of a project is read, and the rest has its defaults."""
     ledger = settings(tmp_path, PEOPLE).project["ledger"]
     assert ledger.owners == {"@acme/mail": "C0MAIL"}
-    assert (ledger.escalate_after_days, ledger.weekly.day, ledger.weekly.at) == (30, "monday", "09:00")
+    assert (ledger.escalate_after_days, ledger.escalate_again_days, ledger.zone) == (30, 7, "Europe/Berlin")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,6 @@ def test_a_project_says_who_is_told(tmp_path: Path) -> None:
         ("porch = 1", "porch", "port"),
         ("[slack]\ntokn = 'x'", "slack.tokn", "signing_secret"),
         ("[project.ledger]\nchanel = 'C'", "project.ledger.chanel", "channel"),
-        ("[project.ledger.weekly]\nhour = 9", "project.ledger.weekly.hour", "at"),
         ("[project.ledger.quiet]\nbegin='18:00'\nend='08:00'\nx=1", "project.ledger.quiet.x", "days"),
         ("[[spool]]\ndirectory='x'\nproject='p'\nlane='trunk'\nlan=1", "spool.0.lan", "lane"),
     ],
@@ -65,9 +63,7 @@ def test_an_unknown_key_is_named_with_those_beside_it(tmp_path: Path, text: str,
     [
         "[project.ledger.quiet]\nbegin = '25:00'\nend = '08:00'",
         "[project.ledger]\nescalate_after_days = 91",
-        "[project.ledger.weekly]\nday = '1'",
         "address = 'quarantine.example.org'",
-        "[mail]\nhost = 'smtp.example.org'",
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
