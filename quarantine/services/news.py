@@ -124,8 +124,8 @@ def tell(app: App, slug: str) -> bool:
 
 def _is_news(connection: Connection, project_id: int) -> bool:
     last = {
-        TRANSITIONS: standings.last_number(connection, project_id),
-        RAISED: raised.last_number(connection, project_id),
+        TRANSITIONS: standings.newest_number(connection, project_id),
+        RAISED: raised.newest_number(connection, project_id),
     }
     beyond = any(number > threads.told(connection, project_id, source)[0] for source, number in last.items())
     newest = incidents.latest(connection, project_id, 1)
@@ -137,7 +137,7 @@ def begin(app: App, slug: str) -> None:
     """Count everything up to now as told; for a project that never told anything. Raises NotFound."""
     with writing(app.engine) as connection:
         project = projects.by_slug(connection, slug, lock=True)
-        for source, last in ((TRANSITIONS, standings.last_number), (RAISED, raised.last_number)):
+        for source, last in ((TRANSITIONS, standings.newest_number), (RAISED, raised.newest_number)):
             if threads.told(connection, project.id, source) == (0, None):
                 threads.tell(connection, project.id, source, last(connection, project.id), "begun")
         if threads.told(connection, project.id, INCIDENTS) == (0, None):

@@ -4,15 +4,14 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Table, select
 
 from quarantine.store.people_tables import ANSWER, ESCALATION, PRESS
-from quarantine.store.sql import insert_if_new
+from quarantine.store.sql import in_chunks, insert_if_new, last_number
 
 
 def _add(connection: Connection, table: Table, project_id: int, values: dict[str, Any]) -> int:
-    last = select(func.coalesce(func.max(table.c.number), 0)).where(table.c.project_id == project_id)
-    number: int = connection.execute(last).scalar_one() + 1
+    number = last_number(connection, table, project_id) + 1
     connection.execute(table.insert().values(project_id=project_id, number=number, **values))
     return number
 
@@ -40,9 +39,9 @@ def escalations_of(connection: Connection, project_id: int, tests: Iterable[int]
 def _by_test(
     connection: Connection, table: Table, project_id: int, tests: Iterable[int]
 ) -> dict[int, list[dict[str, Any]]]:
-    wanted, found = sorted(set(tests)), dict[int, list[dict[str, Any]]]()
-    for start in range(0, len(wanted), 500):
-        query = select(table).where(table.c.project_id == project_id, table.c.test.in_(wanted[start : start + 500]))
+    found = dict[int, list[dict[str, Any]]]()
+    for chunk in in_chunks(tests):
+        query = select(table).where(table.c.project_id == project_id, table.c.test.in_(chunk))
         for row in connection.execute(query.order_by(table.c.number)).mappings():
             found.setdefault(row["test"], []).append(dict(row))
     return found

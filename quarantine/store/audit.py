@@ -3,16 +3,15 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
-from quarantine.store.sql import storable
+from quarantine.store.sql import last_number, storable
 from quarantine.store.tables import AUDIT
 
 
 def record(connection: Connection, project_id: int, *, at: datetime, actor: str, action: str, detail: Any) -> None:
     """Append one row; `detail` must be JSON."""
-    last = select(func.coalesce(func.max(AUDIT.c.number), 0)).where(AUDIT.c.project_id == project_id)
-    number = connection.execute(last).scalar_one() + 1
+    number = last_number(connection, AUDIT, project_id) + 1
     connection.execute(
         AUDIT.insert().values(
             project_id=project_id, number=number, at=at, actor=storable(actor)[:120], action=action, detail=detail

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, Select, and_, delete, exists, fun
 
 from quarantine.domain.build import Build
 from quarantine.domain.outcome import Lane
-from quarantine.store.sql import insert_new, upsert
+from quarantine.store.sql import in_chunks, insert_new, upsert
 from quarantine.store.tables import (
     BUILD,
     FAILURE,
@@ -195,8 +195,8 @@ def _failures_of_tests(
 ) -> Iterator[RowMapping]:
     """Yield what a query on failures finds of these tests in one variant, each test's in order of arrival."""
     c = FAILURE.c
-    for start in range(0, len(tests), 500):
-        which = (c.project_id == project_id, c.variant_hash == variant_hash, c.test.in_(tests[start : start + 500]))
+    for chunk in in_chunks(tests):
+        which = (c.project_id == project_id, c.variant_hash == variant_hash, c.test.in_(chunk))
         yield from connection.execute(query.where(*which).order_by(c.build_seq)).mappings()
 
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select
 
 from quarantine.domain.outcome import Lane, Status
+from quarantine.store.sql import CHUNK, in_chunks
 from quarantine.store.tables import (
     AUDIT,
     BUILD,
@@ -22,7 +23,6 @@ from quarantine.store.tables import (
     VERDICT,
 )
 
-_CHUNK = 500
 _FAILURE_SHOWN = [column for column in FAILURE.c if column.name != "detail"]
 _REFUSED_SHOWN = [column for column in REFUSED_REPORT.c if column.name != "body"]
 
@@ -36,6 +36,14 @@ def _rows(connection: Connection, query: Select[Any]) -> list[dict[str, Any]]:
 
 def _count(connection: Connection, of: Any, *which: ColumnElement[bool]) -> int:
     return int(connection.execute(select(func.count()).select_from(of).where(*which)).scalar_one())
+
+
+def _standing_of(table: Table) -> ColumnElement[bool]:
+    """Return what holds of a row's own standing."""
+    c = table.c
+    return and_(
+        STANDING.c.project_id == c.project_id, STANDING.c.variant_hash == c.variant_hash, STANDING.c.test == c.test
+    )
 
 
 def _of_builds(project_id: int, lane: str | None) -> list[ColumnElement[bool]]:
@@ -112,10 +120,10 @@ def moves_before(
     """Return the last transition of each of these tests, in each variant, that was decided before an instant."""
     found: dict[Pair, dict[str, Any]] = {}
     shown = [TRANSITION.c[name] for name in ("variant_hash", "test", "to_status", "at", "mode")]
-    for start in range(0, len(tests), _CHUNK):
+    for chunk in in_chunks(tests):
         query = select(*shown).where(
             TRANSITION.c.project_id == project_id,
-            TRANSITION.c.test.in_(tests[start : start + _CHUNK]),
+            TRANSITION.c.test.in_(chunk),
             TRANSITION.c.at < before,
         )
         rows = _rows(connection, query.order_by(TRANSITION.c.number))
@@ -166,14 +174,7 @@ def failures_since_window(
     """
     query = (
         select(FAILURE.c.variant_hash, FAILURE.c.test, FAILURE.c.build_seq, FAILURE.c.received_at)
-        .join(
-            STANDING,
-            and_(
-                STANDING.c.project_id == FAILURE.c.project_id,
-                STANDING.c.variant_hash == FAILURE.c.variant_hash,
-                STANDING.c.test == FAILURE.c.test,
-            ),
-        )
+        .join(STANDING, _standing_of(FAILURE))
         .where(
             STANDING.c.project_id == project_id,
             STANDING.c.status == status,
@@ -183,8 +184,8 @@ def failures_since_window(
         )
     )
     found: dict[Pair, list[tuple[int, datetime]]] = defaultdict(list)
-    for start in range(0, len(tests), _CHUNK):
-        part = query.where(FAILURE.c.test.in_(tests[start : start + _CHUNK]))
+    for chunk in in_chunks(tests):
+        part = query.where(FAILURE.c.test.in_(chunk))
         for variant_hash, test, build_seq, received_at in connection.execute(part).all():
             found[variant_hash, test].append((build_seq, received_at))
     for failures in found.values():
@@ -201,14 +202,7 @@ def failures_counted(connection: Connection, project_id: int, status: str) -> di
     on_trunk = and_(FAILURE.c.build_seq > since, FAILURE.c.is_trunk.is_(True), FAILURE.c.trial.is_not(None))
     query = (
         select(FAILURE.c.variant_hash, FAILURE.c.test, func.count().filter(on_trunk), func.max(FAILURE.c.build_seq))
-        .join(
-            STANDING,
-            and_(
-                STANDING.c.project_id == FAILURE.c.project_id,
-                STANDING.c.variant_hash == FAILURE.c.variant_hash,
-                STANDING.c.test == FAILURE.c.test,
-            ),
-        )
+        .join(STANDING, _standing_of(FAILURE))
         .where(STANDING.c.project_id == project_id, STANDING.c.status == status)
         .group_by(FAILURE.c.variant_hash, FAILURE.c.test)
     )
@@ -236,15 +230,7 @@ def _onsets(project_id: int, status: str) -> Select[Any]:
     """Return the query for the signatures of the onsets that the standings of this status rest on."""
     return (
         select(HEAD.c.signature, HEAD.c.variant_hash, HEAD.c.test)
-        .join(
-            STANDING,
-            and_(
-                STANDING.c.project_id == HEAD.c.project_id,
-                STANDING.c.variant_hash == HEAD.c.variant_hash,
-                STANDING.c.test == HEAD.c.test,
-                STANDING.c.life == HEAD.c.life,
-            ),
-        )
+        .join(STANDING, and_(_standing_of(HEAD), STANDING.c.life == HEAD.c.life))
         .where(
             STANDING.c.project_id == project_id,
             STANDING.c.status == status,
@@ -317,7 +303,7 @@ def failing_with(
         .where(FAILURE.c.project_id == project_id, FAILURE.c.build_seq.in_(build_seqs), FAILURE.c.test != test)
         .group_by(FAILURE.c.test)
         .order_by(shared.desc(), FAILURE.c.test)
-        .limit(_CHUNK)
+        .limit(CHUNK)
     )
     return [(row[0], row[1]) for row in connection.execute(query)]
 

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
 
 from quarantine.store.people_tables import OUTBOX
-from quarantine.store.sql import insert_if_new
+from quarantine.store.sql import insert_if_new, last_number
 
 
 class Form(StrEnum):
@@ -66,10 +66,9 @@ def put(
     attachment: bytes | None = None,
 ) -> bool:
     """Add a message; return False when one of this key was added before, which is then left as it is."""
-    last = select(func.coalesce(func.max(OUTBOX.c.number), 0)).where(OUTBOX.c.project_id == project_id)
     row = {
         "project_id": project_id,
-        "number": connection.execute(last).scalar_one() + 1,
+        "number": last_number(connection, OUTBOX, project_id) + 1,
         "key": key,
         "channel": channel,
         "thread": thread,

@@ -4,23 +4,22 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, select, update
 
 from quarantine.store.people_tables import RAISED
-from quarantine.store.sql import insert_if_new
+from quarantine.store.sql import insert_if_new, last_number
 
 
 def note(connection: Connection, project_id: int, **values: Any) -> bool:
     """Store one, open, unless this verdict raised it before; the columns are those of `tables.RaisedRow`."""
-    number = last_number(connection, project_id) + 1
+    number = newest_number(connection, project_id) + 1
     row = {"project_id": project_id, "number": number, "state": "open", "closed_by": "", "closed_why": ""}
     return insert_if_new(connection, RAISED, row | values)
 
 
-def last_number(connection: Connection, project_id: int) -> int:
+def newest_number(connection: Connection, project_id: int) -> int:
     """Return the number of the newest one; 0 when there is none."""
-    query = select(func.coalesce(func.max(RAISED.c.number), 0)).where(RAISED.c.project_id == project_id)
-    return int(connection.execute(query).scalar_one())
+    return last_number(connection, RAISED, project_id)
 
 
 def since(connection: Connection, project_id: int, number: int) -> list[dict[str, Any]]:

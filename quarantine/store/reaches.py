@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, select
 
 from quarantine.reach.reach_map import ReachMap
 from quarantine.reach.recorded import Recorded, functions_in, reach_in
-from quarantine.store.sql import insert_new
+from quarantine.store.sql import insert_new, last_number
 from quarantine.store.tables import MANIFEST, REACH_MAP
 
 KEPT_MAPS = 10
@@ -16,8 +16,7 @@ KEPT_MAPS = 10
 
 def newest(connection: Connection, project_id: int) -> int:
     """Return the number of the newest map; 0 when there is none."""
-    query = select(func.coalesce(func.max(REACH_MAP.c.number), 0)).where(REACH_MAP.c.project_id == project_id)
-    return int(connection.execute(query).scalar_one())
+    return last_number(connection, REACH_MAP, project_id)
 
 
 def add(connection: Connection, project_id: int, recorded: Recorded, *, tree: str | None, now: datetime) -> int:

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, or_, select, update
 
 from quarantine.domain.report import Run
-from quarantine.store.sql import storable
+from quarantine.store.sql import in_chunks, storable
 from quarantine.store.tables import TEST
 
 Words = NDArray[np.uint64]
 Ordinals = NDArray[np.int64]
 
-_CHUNK = 500
 _INSERTED_AT_ONCE = 2_000
 _DIGEST_OF = attrgetter("digest")
 
@@ -130,8 +129,8 @@ def note_sound(connection: Connection, project_id: int, ordinals: Iterable[int],
     """Note that one more trunk run told once of ids that are not unique; they are again after `needed` in a row."""
     seen = list(ordinals)
     _mark(connection, project_id, seen, sound_builds=TEST.c.sound_builds + 1)
-    for start in range(0, len(seen), _CHUNK):
-        which = (TEST.c.project_id == project_id, TEST.c.ordinal.in_(seen[start : start + _CHUNK]))
+    for chunk in in_chunks(seen):
+        which = (TEST.c.project_id == project_id, TEST.c.ordinal.in_(chunk))
         mended = update(TEST).where(*which, TEST.c.sound_builds >= needed)
         connection.execute(mended.values(unique_id=True, sound_builds=0))
 
@@ -142,9 +141,8 @@ def mark_unstable(connection: Connection, project_id: int, ordinals: Iterable[in
 
 
 def _mark(connection: Connection, project_id: int, ordinals: Iterable[int], **found: Any) -> None:
-    wanted = list(ordinals)
-    for start in range(0, len(wanted), _CHUNK):
-        which = (TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))
+    for chunk in in_chunks(ordinals):
+        which = (TEST.c.project_id == project_id, TEST.c.ordinal.in_(chunk))
         connection.execute(update(TEST).where(*which).values(found))
 
 
@@ -169,20 +167,18 @@ def not_observed_by_id(connection: Connection, project_id: int) -> set[int]:
 
 def rows(connection: Connection, project_id: int, ordinals: Iterable[int]) -> dict[int, dict[str, Any]]:
     """Return the stored rows of these tests by ordinal."""
-    wanted = list(ordinals)
     found: dict[int, dict[str, Any]] = {}
-    for start in range(0, len(wanted), _CHUNK):
-        query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.ordinal.in_(wanted[start : start + _CHUNK]))
+    for chunk in in_chunks(ordinals):
+        query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.ordinal.in_(chunk))
         found.update({row["ordinal"]: dict(row) for row in connection.execute(query).mappings()})
     return found
 
 
 def named(connection: Connection, project_id: int, names: Iterable[str]) -> list[dict[str, Any]]:
     """Return the rows of every test whose bare name is one of these."""
-    wanted = sorted({storable(name) for name in names})
     found: list[dict[str, Any]] = []
-    for start in range(0, len(wanted), _CHUNK):
-        which = (TEST.c.project_id == project_id, TEST.c.name.in_(wanted[start : start + _CHUNK]))
+    for chunk in in_chunks(sorted({storable(name) for name in names})):
+        which = (TEST.c.project_id == project_id, TEST.c.name.in_(chunk))
         found += [dict(row) for row in connection.execute(select(TEST).where(*which)).mappings()]
     return sorted(found, key=lambda row: int(row["ordinal"]))
 
@@ -197,8 +193,8 @@ def by_digest(connection: Connection, project_id: int, digest: bytes) -> dict[st
 def by_digests(connection: Connection, project_id: int, digests: Sequence[bytes]) -> list[dict[str, Any]]:
     """Return the rows of the tests with these digests, those there are."""
     found: list[dict[str, Any]] = []
-    for start in range(0, len(digests), _CHUNK):
-        which = (TEST.c.project_id == project_id, TEST.c.digest.in_(digests[start : start + _CHUNK]))
+    for chunk in in_chunks(digests):
+        which = (TEST.c.project_id == project_id, TEST.c.digest.in_(chunk))
         found += [dict(row) for row in connection.execute(select(TEST).where(*which)).mappings()]
     return found
 

@@ -1,13 +1,16 @@
-"""What differs between the databases: the spelling of two statements, and the texts they hold."""
+"""What every query needs: the statements that databases spell differently, the texts they hold, their bounds."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
+CHUNK = 500
+"""How many values one statement asks for: SQLite bounds the parameters of a statement."""
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -17,6 +20,19 @@ def storable(text: str) -> str:
     A file name or an argument of the command line that is no UTF-8 brings such halves.
     """
     return _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def in_chunks(values: Iterable[T]) -> Iterator[Sequence[T]]:
+    """Yield the values in their order, a statement's worth at a time."""
+    wanted = list(values)
+    for start in range(0, len(wanted), CHUNK):
+        yield wanted[start : start + CHUNK]
+
+
+def last_number(connection: Connection, table: Table, project_id: int) -> int:
+    """Return the highest number of a project's rows in a table that numbers them; 0 when there is none."""
+    query = select(func.coalesce(func.max(table.c.number), 0)).where(table.c.project_id == project_id)
+    return int(connection.execute(query).scalar_one())
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> None:

@@ -5,18 +5,18 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from quarantine.store.sql import upsert
+from quarantine.store.sql import in_chunks, last_number, upsert
 from quarantine.store.tables import STANDING, TRANSITION
 
 
 def load(connection: Connection, project_id: int, variant_hash: str, tests: Iterable[int]) -> dict[int, dict[str, Any]]:
     """Return the standing rows of these tests by ordinal; a test without a row is gating and never had a head."""
-    wanted, found = list(tests), {}
-    for start in range(0, len(wanted), 500):
+    found = {}
+    for chunk in in_chunks(tests):
         query = select(STANDING).where(
             STANDING.c.project_id == project_id,
             STANDING.c.variant_hash == variant_hash,
-            STANDING.c.test.in_(wanted[start : start + 500]),
+            STANDING.c.test.in_(chunk),
         )
         found.update({row["test"]: dict(row) for row in connection.execute(query).mappings()})
     return found
@@ -42,8 +42,7 @@ def save(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def record(connection: Connection, project_id: int, **values: Any) -> int:
     """Append a transition and return its number; the columns are those of `tables.TransitionRow`."""
-    last = select(func.coalesce(func.max(TRANSITION.c.number), 0)).where(TRANSITION.c.project_id == project_id)
-    number: int = connection.execute(last).scalar_one() + 1
+    number = last_number(connection, TRANSITION, project_id) + 1
     connection.execute(TRANSITION.insert().values(project_id=project_id, number=number, **values))
     return number
 
@@ -55,11 +54,11 @@ def last_moves(connection: Connection, project_id: int, tests: Iterable[int]) ->
         .where(TRANSITION.c.project_id == project_id)
         .group_by(TRANSITION.c.variant_hash, TRANSITION.c.test)
     )
-    wanted, found = list(tests), {}
-    for start in range(0, len(wanted), 500):
-        chunk = TRANSITION.c.test.in_(wanted[start : start + 500])
+    found = {}
+    for chunk in in_chunks(tests):
+        theirs = TRANSITION.c.test.in_(chunk)
         query = select(TRANSITION).where(
-            TRANSITION.c.project_id == project_id, chunk, TRANSITION.c.number.in_(newest.where(chunk))
+            TRANSITION.c.project_id == project_id, theirs, TRANSITION.c.number.in_(newest.where(theirs))
         )
         found.update({(row["test"], row["variant_hash"]): dict(row) for row in connection.execute(query).mappings()})
     return found
@@ -76,10 +75,9 @@ def transitions(
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def last_number(connection: Connection, project_id: int) -> int:
+def newest_number(connection: Connection, project_id: int) -> int:
     """Return the number of the project's newest transition; 0 when there is none."""
-    query = select(func.coalesce(func.max(TRANSITION.c.number), 0)).where(TRANSITION.c.project_id == project_id)
-    return int(connection.execute(query).scalar_one())
+    return last_number(connection, TRANSITION, project_id)
 
 
 def since(connection: Connection, project_id: int, number: int, limit: int) -> list[dict[str, Any]]:
@@ -92,11 +90,11 @@ def quarantined_before(
     connection: Connection, project_id: int, tests: Iterable[int], number: int
 ) -> set[tuple[int, str]]:
     """Return which (test, variant hash) of these tests entered quarantine in a transition up to this number."""
-    wanted, found = sorted(set(tests)), set[tuple[int, str]]()
-    for start in range(0, len(wanted), 500):
+    found = set[tuple[int, str]]()
+    for chunk in in_chunks(tests):
         query = select(TRANSITION.c.test, TRANSITION.c.variant_hash).where(
             TRANSITION.c.project_id == project_id,
-            TRANSITION.c.test.in_(wanted[start : start + 500]),
+            TRANSITION.c.test.in_(chunk),
             TRANSITION.c.to_status == "quarantined",
             TRANSITION.c.number <= number,
         )
@@ -107,10 +105,8 @@ def quarantined_before(
 def moves_of_tests(connection: Connection, project_id: int, tests: Iterable[int]) -> list[dict[str, Any]]:
     """Return every transition of these tests in its order, without its evidence."""
     columns = [column for column in TRANSITION.c if column.name != "evidence"]
-    wanted, found = sorted(set(tests)), list[dict[str, Any]]()
-    for start in range(0, len(wanted), 500):
-        query = select(*columns).where(
-            TRANSITION.c.project_id == project_id, TRANSITION.c.test.in_(wanted[start : start + 500])
-        )
+    found = list[dict[str, Any]]()
+    for chunk in in_chunks(tests):
+        query = select(*columns).where(TRANSITION.c.project_id == project_id, TRANSITION.c.test.in_(chunk))
         found += [dict(row) for row in connection.execute(query.order_by(TRANSITION.c.number)).mappings()]
     return found

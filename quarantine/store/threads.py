@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from quarantine.store.people_tables import THREAD, THREAD_TEST, TOLD
-from quarantine.store.sql import insert_new, upsert
+from quarantine.store.sql import in_chunks, insert_new, upsert
 
 
 def get(connection: Connection, project_id: int, thread: str) -> dict[str, Any] | None:
@@ -58,14 +58,14 @@ def arrived(connection: Connection, project_id: int, thread: str, *, channel_id:
 
 def of_tests(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the threads that speak of each of these tests, the newest first."""
-    wanted, found = sorted(set(tests)), dict[int, list[dict[str, Any]]]()
-    for start in range(0, len(wanted), 500):
+    found = dict[int, list[dict[str, Any]]]()
+    for chunk in in_chunks(tests):
         query = (
             select(THREAD, THREAD_TEST.c.test)
             .join(
                 THREAD_TEST, (THREAD_TEST.c.project_id == THREAD.c.project_id) & (THREAD_TEST.c.thread == THREAD.c.id)
             )
-            .where(THREAD.c.project_id == project_id, THREAD_TEST.c.test.in_(wanted[start : start + 500]))
+            .where(THREAD.c.project_id == project_id, THREAD_TEST.c.test.in_(chunk))
             .order_by(THREAD.c.opened_at.desc(), THREAD.c.id)
         )
         for row in connection.execute(query).mappings():

@@ -6,10 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, func, or_, select, union_all, update
 
-from quarantine.store.sql import insert_new, upsert
+from quarantine.store.sql import in_chunks, insert_new, last_number, upsert
 from quarantine.store.tables import AUDIT, BASE_RESULT, BUILD, LOOP_END, VERDICT, VERDICT_RUN
 
-_CHUNK = 500
 _FIGURES = (
     *("number", "build_seq", "ticket", "attempt", "lane", "change", "outcome", "final", "suspect", "plain_rejects"),
     *("prevented", "is_random", "runner_s", "tokens", "cost", "asked_at", "key"),
@@ -18,8 +17,7 @@ _FIGURES = (
 
 def add(connection: Connection, project_id: int, values: Mapping[str, Any]) -> int:
     """Store a verdict and return its number; the columns are those of `tables.VerdictRow`."""
-    last = select(func.coalesce(func.max(VERDICT.c.number), 0)).where(VERDICT.c.project_id == project_id)
-    number: int = connection.execute(last).scalar_one() + 1
+    number = last_number(connection, VERDICT, project_id) + 1
     connection.execute(VERDICT.insert().values(project_id=project_id, number=number, **values))
     return number
 
@@ -110,13 +108,12 @@ def base_results(
 ) -> list[dict[str, Any]]:
     """Return every cached base result of these tests in an environment that does not contradict this one."""
     stated = [BASE_RESULT.c.environment_hash.in_({"", environment_hash})] if environment_hash else []
-    wanted: list[int] = list(tests)
     found: list[dict[str, Any]] = []
-    for start in range(0, len(wanted), _CHUNK):
+    for chunk in in_chunks(tests):
         query = select(BASE_RESULT).where(
             BASE_RESULT.c.project_id == project_id,
             BASE_RESULT.c.variant_hash == variant_hash,
-            BASE_RESULT.c.test.in_(wanted[start : start + _CHUNK]),
+            BASE_RESULT.c.test.in_(chunk),
             *stated,
         )
         found += [dict(row) for row in connection.execute(query).mappings()]
