@@ -13,12 +13,12 @@ from quarantine.errors import BadConfiguration
 DEFAULT_FILE = Path("quarantine.toml")
 DATABASE_VARIABLE = "QUARANTINE_DATABASE"
 SECRETS = {
-    "QUARANTINE_SLACK_TOKEN": ("slack", "token"),
-    "QUARANTINE_SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
-    "QUARANTINE_SLACK_WEBHOOK": ("slack", "webhook"),
-    "QUARANTINE_SLACK_URL": ("slack", "url"),
+    "QUARANTINE_SLACK_TOKEN": "token",
+    "QUARANTINE_SLACK_SIGNING_SECRET": "signing_secret",
+    "QUARANTINE_SLACK_WEBHOOK": "webhook",
+    "QUARANTINE_SLACK_URL": "url",
 }
-"""Environment variables that fill in keys, for what should not lie in a file."""
+"""Environment variables that fill in keys of `slack`, for what should not lie in a file."""
 LaneWord = Literal["trunk", "review", "agent"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WallTime = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
@@ -113,9 +113,9 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     values = _read(path)
     if database := environment.get(DATABASE_VARIABLE):
         values["database"] = database
-    for variable, (table, key) in SECRETS.items():
-        if stated := environment.get(variable):
-            values[table] = {**values.get(table, {}), key: stated}
+    stated = {key: environment[variable] for variable, key in SECRETS.items() if environment.get(variable)}
+    if stated:
+        values["slack"] = {**values.get("slack", {}), **stated}
     try:
         return Settings(**values)
     except ValidationError as error:

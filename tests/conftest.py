@@ -13,6 +13,7 @@ from quarantine.bootstrap import build_app
 from quarantine.clock import FrozenClock
 from quarantine.config import Settings
 from quarantine.services.app import App
+from quarantine.slack.fake import FakeSlack, serving
 from tests.browser.chromium import MISSING, chromium
 from tests.databases import Postgres, SqliteFiles
 from tests.world import START, World
@@ -107,3 +108,11 @@ def app(database_url: str, clock: FrozenClock) -> Iterator[App]:
 def world(app: App, clock: FrozenClock) -> World:
     """Return the product with one project in it, and short words for what happens to it."""
     return World(app, clock).created()
+
+
+@pytest.fixture
+def slack(clock: FrozenClock) -> Iterator[FakeSlack]:
+    """Return a server that plays Slack on a port of this machine, by the product's clock."""
+    fake = FakeSlack(clock=clock)
+    with serving(fake):
+        yield fake

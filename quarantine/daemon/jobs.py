@@ -27,6 +27,7 @@ log = logging.getLogger("quarantine.daemon")
 SPOOL_TICK_S = 1
 TICK_S = 60
 SPEAK_TICK_S = 10
+LADDER_TICK_S = 600
 JOB_RUNS_KEPT = timedelta(days=90)
 """Far longer than any period, so that none is claimed twice."""
 
@@ -111,6 +112,7 @@ class Ticking:
             self._scheduler.add_job(spool.sweep, "interval", hours=1, **once)
         if app.people.projects:
             people.begin(app)
+            self._scheduler.add_job(people.walk_ladders, "interval", [app], seconds=LADDER_TICK_S, **once)
             self._scheduler.add_job(people.speak, "interval", [app, people.daemon_name()], seconds=SPEAK_TICK_S, **once)
         self._scheduler.start()
 

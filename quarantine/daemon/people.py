@@ -1,10 +1,11 @@
-"""What the daemon does for people: tells the news, walks the escalation ladder, and delivers what is in the outbox."""
+"""What the daemon does for people: tells the news, walks the escalation ladders, delivers what is in the outbox."""
 
 import logging
 import os
 import secrets
 import socket
 from collections.abc import Callable
+from functools import partial
 
 from quarantine.errors import Busy, NotFound
 from quarantine.services import deliver, escalate, news
@@ -30,8 +31,13 @@ def speak(app: App, by: str) -> deliver.Round:
     for slug, people in app.people.projects.items():
         if people.channel is not None:
             _of_project(app, slug, news.tell)
-            _of_project(app, slug, escalate.escalate)
     return deliver.deliver(app, by=by)
+
+
+def walk_ladders(app: App) -> None:
+    """Tell the owners of tests that have been out for too long, once on each day of a project's zone."""
+    for slug in app.people.projects:
+        _of_project(app, slug, partial(escalate.escalate, once_a_day=True))
 
 
 def _of_project(app: App, slug: str, work: Callable[[App, str], object]) -> None:

@@ -23,10 +23,6 @@ class NoticeKind(StrEnum):
     """Builds failed for one cause outside the tests."""
     ESCALATION = "escalation"
     """Tests have stayed in quarantine too long for their owner not to be told."""
-    WEEKLY = "weekly"
-    """The weekly quarantine-size report."""
-    TROUBLE = "trouble"
-    """The daemon itself cannot do something that a person has to mend."""
 
 
 class Action(StrEnum):

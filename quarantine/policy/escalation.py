@@ -1,7 +1,7 @@
 """Escalation: who is told when about a test that stays in quarantine, and what a person's answer does to that.
 
 The clock of a test is the time it was out of the gating set within the last 90 days, in all: over its variants (a test
-is out while any of them is quarantined), under all its names, and only while the project enforced. Leaving and coming
+is out while any of them is quarantined), and only while the project enforced. Leaving and coming
 back does not reset it, for the days it was out still lie in the window.
 
 The ladder: the first step is due after `first_days` on that clock, further ones `repeat_days` after the last. Level 1

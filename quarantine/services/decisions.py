@@ -4,7 +4,10 @@ import re
 from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import Connection
+
 from quarantine.domain.outcome import Lane, Mode, Status
+from quarantine.domain.standing import Transition
 from quarantine.errors import BadInput, Conflict
 from quarantine.policy.transitions import transition_by_hand
 from quarantine.services import assess, naming
@@ -12,6 +15,7 @@ from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.store import audit, histories, projects, standings, tokens
 from quarantine.store.engine import writing
+from quarantine.store.projects import Project
 from quarantine.store.sql import storable
 from quarantine.store.tokens import Scope
 
@@ -125,11 +129,7 @@ def quarantine(app: App, slug: str, name: str, *, bearer: Bearer, reason: str, d
                 policy=app.policy,
                 never=never,
             )
-            history, trunk_builds = histories.load(connection, project.id, variant)
-            history.grow(ordinal + 1)
-            row.update(assess.window_from_now(history, ordinal, build_seq=project.builds))
-            assess.apply(connection, project.id, history, row, move, arrival=project.uploads)
-            histories.save(connection, project.id, variant, history, trunk_builds)
+            _apply(connection, project, row, move)
             entered.append(variant)
         if not entered:
             raise Conflict(
@@ -140,6 +140,16 @@ def quarantine(app: App, slug: str, name: str, *, bearer: Bearer, reason: str, d
         audit.record(connection, project.id, at=now, actor=bearer.actor, action="quarantine", detail=detail)
     until = (now + timedelta(days=days)).isoformat()
     return {"test": naming.id_of(test), "name": naming.display_of(test), "quarantined": len(entered), "until": until}
+
+
+def _apply(connection: Connection, project: Project, row: dict[str, Any], move: Transition) -> None:
+    """Make a move that a person decided, with the history it rests on."""
+    history, trunk_builds = histories.load(connection, project.id, row["variant_hash"])
+    history.grow(row["test"] + 1)
+    if move.to_status is Status.QUARANTINED:
+        row.update(assess.window_from_now(history, row["test"], build_seq=project.builds))
+    assess.apply(connection, project.id, history, row, move, arrival=project.uploads)
+    histories.save(connection, project.id, row["variant_hash"], history, trunk_builds)
 
 
 def release(app: App, slug: str, name: str, *, bearer: Bearer, reason: str) -> dict[str, Any]:
@@ -171,10 +181,7 @@ def release(app: App, slug: str, name: str, *, bearer: Bearer, reason: str) -> d
                 now=now,
                 policy=app.policy,
             )
-            history, trunk_builds = histories.load(connection, project.id, row["variant_hash"])
-            history.grow(row["test"] + 1)
-            assess.apply(connection, project.id, history, row, move, arrival=project.uploads)
-            histories.save(connection, project.id, row["variant_hash"], history, trunk_builds)
+            _apply(connection, project, row, move)
         detail = {"test": naming.id_of(test), "variants": [row["variant_hash"] for row in left], "reason": reason}
         audit.record(connection, project.id, at=now, actor=bearer.actor, action="release", detail=detail)
     return {"test": naming.id_of(test), "name": naming.display_of(test), "released": len(left)}

@@ -116,8 +116,6 @@ class _Courier:
             known = self._look_up(self.slack, letter, thread)
             if known is not None:
                 return known
-        if letter.form is Form.UPLOAD:
-            return self._upload(self.slack, letter, thread)
         return self._post(self.slack, letter, thread)
 
     def _messages(self, letter: Letter, thread: Mapping[str, Any]) -> list[Message]:
@@ -152,16 +150,6 @@ class _Courier:
             return Sent(thread["channel_id"], thread["ts"])
         return ended
 
-    def _upload(self, slack: Bot, letter: Letter, thread: Mapping[str, Any]) -> Sending:
-        content = letter.content
-        return slack.upload(
-            thread["channel_id"],
-            letter.attachment or b"",
-            name=content["name"],
-            title=content["title"],
-            thread=thread["ts"],
-        )
-
     def _look_up(self, slack: Bot, letter: Letter, thread: Mapping[str, Any]) -> Sending | None:
         channel = thread["channel_id"] or self.channel
         if channel[:1] in ("U", "W"):
@@ -169,14 +157,12 @@ class _Courier:
             if not isinstance(opened, str):
                 return opened
             channel = opened
-        if letter.form is Form.UPLOAD:
-            return slack.find_file(channel, letter.content["name"], thread["ts"])
         under = thread["ts"] if letter.form is Form.REPLY else None
         return slack.find(channel, letter.key, since=letter.created_at, thread=under)
 
     def _through_webhook(self, slack: Webhook, letter: Letter, thread: Mapping[str, Any]) -> Sending:
-        """Post what a webhook can: first messages and follow-ups, each by itself; updates and pictures are let go."""
-        if letter.form in (Form.UPDATE, Form.UPLOAD):
+        """Post what a webhook can: first messages and follow-ups, each by itself; updates are let go."""
+        if letter.form is Form.UPDATE:
             return Sent(None, None)
         ended: Sending = _GONE
         for message in self._messages(letter, thread):

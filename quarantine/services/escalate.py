@@ -6,16 +6,15 @@ however many daemons the ladder is walked.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection
-
 from quarantine.domain.notice import Action, Notice, NoticeKind, NoticeTest, Section
 from quarantine.domain.outcome import Mode, Status
-from quarantine.policy.escalation import Answer, EscalationAssessment, Proposal, Step, assess_escalation, propose
+from quarantine.policy.escalation import Answer, Proposal, Step, assess_escalation, propose
+from quarantine.policy.history import History
 from quarantine.policy.wording import listed, named, plural
 from quarantine.services import assess, naming
 from quarantine.services.app import App
@@ -24,8 +23,8 @@ from quarantine.services.news_wording import Item, test_path
 from quarantine.services.ownership import Owned, Owners, owners_of
 from quarantine.services.standing_time import cases_of
 from quarantine.services.strength import Strength, strength_of
-from quarantine.store import answers, builds, histories, projects, raised, roster, standings
-from quarantine.store.engine import reading, writing
+from quarantine.store import answers, builds, histories, jobs, projects, raised, roster, standings
+from quarantine.store.engine import writing
 
 TESTS_SHOWN = 6
 """Tests of one owner that a message tells of with buttons; the page has the others."""
@@ -39,7 +38,6 @@ class Overdue:
 
     Attributes:
         test: its roster row.
-        rows: its quarantined standings.
         step: the step of the ladder, with the days.
         owned: whose it is.
         guards: files that it alone reaches; None when no reach map says.
@@ -52,7 +50,6 @@ class Overdue:
     """
 
     test: dict[str, Any]
-    rows: Sequence[Mapping[str, Any]]
     step: Step
     owned: Owned
     guards: tuple[str, ...] | None
@@ -64,53 +61,57 @@ class Overdue:
     lapsed: str
 
 
-def escalate(app: App, slug: str) -> int:
+def escalate(app: App, slug: str, *, once_a_day: bool = False) -> int:
     """Take every step of the ladder that is due in a project; return how many tests somebody is told of.
 
-    A project that observes has taken nothing out, so nobody is told. Raises NotFound.
+    A project that observes has taken nothing out, so nobody is told. With `once_a_day` nothing is done when any daemon
+    has walked the ladder on this day of the project's zone: an owner then hears of all their tests in one message.
+
+    Raises NotFound.
     """
     people = app.people.of(slug)
     if people.channel is None:
         return 0
-    with reading(app.engine) as connection:
-        project = projects.by_slug(connection, slug)
-        if project.mode is not Mode.ENFORCE or not _due(app, connection, slug):
+    with app.lock, writing(app.engine) as connection:  # in this order, as an ingest takes them
+        project, now = projects.by_slug(connection, slug, lock=True), app.clock()
+        if project.mode is not Mode.ENFORCE:
             return 0
-    with writing(app.engine) as connection:
-        project = projects.by_slug(connection, slug, lock=True)
-        desk = Desk(app, connection, project, people, people.channel, app.clock())
-        by_owner: dict[tuple[str, ...], list[Overdue]] = defaultdict(list)
-        overdue = _overdue(desk, _due(app, connection, slug))
-        for one in overdue:
-            by_owner[one.owned.owners].append(one)
-        for owners, theirs in by_owner.items():
-            _tell(desk, owners, sorted(theirs, key=lambda one: -one.step.days))
-    return len(overdue)
+        if once_a_day and not jobs.claim(connection, "escalate", f"{project.id}:{people.today(now)}", now):
+            return 0
+        return _walk(Desk(app, connection, project, people, people.channel, now))
 
 
-def _due(app: App, connection: Connection, slug: str) -> dict[int, EscalationAssessment]:
-    """Return the assessment of each quarantined test for which a step is due."""
-    project, now, ladder = projects.by_slug(connection, slug), app.clock(), app.people.of(slug).ladder
-    tests = {row["test"] for row in standings.with_status(connection, project.id, Status.QUARANTINED)}
-    assessed = {
-        test: assess_escalation(case, ladder, now) for test, case in cases_of(connection, project, tests).items()
-    }
-    return {test: found for test, found in assessed.items() if found.step is not None}
-
-
-def _overdue(desk: Desk, due: Mapping[int, EscalationAssessment]) -> list[Overdue]:
+def _walk(desk: Desk) -> int:
     connection, project = desk.connection, desk.project
-    tests = roster.rows(connection, project.id, due)
     rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in standings.with_status(connection, project.id, Status.QUARANTINED):
         rows[row["test"]].append(row)
-    strength = strength_of(desk.app, connection, project, set(rows))
-    gathering = _Gathering(desk, strength, owners_of(connection, project, desk.people))
-    return [
-        gathering.of(tests[test], rows[test], found.step, found.responsible)
-        for test, found in due.items()
-        if found.step is not None
-    ]
+    assessed = {
+        test: assess_escalation(case, desk.people.ladder, desk.now)
+        for test, case in cases_of(connection, project, rows).items()
+    }
+    due = [(test, found.step, found.responsible) for test, found in assessed.items() if found.step is not None]
+    if not due:
+        return 0
+    tests = roster.rows(connection, project.id, [test for test, _, _ in due])
+    gathering = _Gathering(
+        desk=desk,
+        strength=strength_of(desk.app, connection, project, set(rows)),
+        owners=owners_of(connection, project, desk.people),
+        columns=histories.of_variants(
+            connection,
+            project.id,
+            {row["variant_hash"] for test, _, _ in due for row in rows[test]},
+            tests=project.tests,
+        ),
+    )
+    by_owner: dict[tuple[str, ...], list[Overdue]] = defaultdict(list)
+    for test, step, responsible in due:
+        one = gathering.of(tests[test], rows[test], step, responsible)
+        by_owner[one.owned.owners].append(one)
+    for owners, theirs in by_owner.items():
+        _tell(desk, owners, sorted(theirs, key=lambda one: -one.step.days))
+    return len(due)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +121,14 @@ class _Gathering:
     desk: Desk
     strength: Strength
     owners: Owners
+    columns: Mapping[str, History]
 
     def of(
-        self, test: dict[str, Any], rows: Sequence[Mapping[str, Any]], step: Step, responsible: Answer | None
+        self, test: dict[str, Any], rows: Sequence[dict[str, Any]], step: Step, responsible: Answer | None
     ) -> Overdue:
-        connection, project, ordinal = self.desk.connection, self.desk.project, test["ordinal"]
-        failures, trials = _since_entry(connection, project.id, rows)
-        regressions = len(raised.open_ones(connection, project.id, ordinal))
+        ordinal = test["ordinal"]
+        failures, trials = self._since_entry(rows)
+        regressions = len(raised.open_ones(self.desk.connection, self.desk.project.id, ordinal))
         guards = self.strength.only_by.get(ordinal, ()) if self.strength.files else None
         proposal = None
         if step.is_proposal:
@@ -135,43 +137,45 @@ class _Gathering:
             proposal = propose(rate=rate, builds_a_week=a_week, files=len(guards or ()), regressions=regressions)
         return Overdue(
             test=test,
-            rows=rows,
             step=step,
             owned=self.owners.of(test),
             guards=guards,
             failures=failures,
             regressions=regressions,
-            lacking=_lacking(self.desk, rows),
+            lacking=self._lacking(rows),
             reason=str(rows[0]["reason"]),
             proposal=proposal,
             lapsed=responsible.by if responsible and step.is_proposal else "",
         )
 
+    def _since_entry(self, rows: Sequence[dict[str, Any]]) -> tuple[int, int]:
+        """Return (failed trunk trials, trunk trials) of a test since it was quarantined, over its variants."""
+        failed = trials = 0
+        for row in rows:
+            failures = builds.failed_trunk_trials(
+                self.desk.connection,
+                self.desk.project.id,
+                row["variant_hash"],
+                row["test"],
+                since=row["entry_build"] or 0,
+            )
+            failed += len(failures)
+            trunk_trials = self.columns[row["variant_hash"]].trunk_trials[row["test"]]
+            trials += int(trunk_trials) - int(row["entry_trunk_trials"])
+        return failed, max(trials, failed)
 
-def _since_entry(connection: Connection, project_id: int, rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """Return (failed trunk trials, trunk trials) of a test since it was quarantined, over its variants."""
-    failed = trials = 0
-    for row in rows:
-        history, _ = histories.load(connection, project_id, row["variant_hash"])
-        failures = builds.failed_trunk_trials(
-            connection, project_id, row["variant_hash"], row["test"], since=row["entry_build"] or 0
-        )
-        failed += len(failures)
-        trials += int(history.trunk_trials[row["test"]]) - int(row["entry_trunk_trials"])
-    return failed, max(trials, failed)
-
-
-def _lacking(desk: Desk, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    found = []
-    for row in rows:
-        history, _ = histories.load(desk.connection, desk.project.id, row["variant_hash"])
-        leave = assess.exit_of(desk.connection, desk.project, desk.app.policy, history, dict(row))
-        found.append(leave.lacking if leave else ())
-    return max(found, key=len, default=())
+    def _lacking(self, rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+        """Return what would release it, in the variant that lacks most."""
+        desk = self.desk
+        exits = [
+            assess.exit_of(desk.connection, desk.project, desk.app.policy, self.columns[row["variant_hash"]], row)
+            for row in rows
+        ]
+        return max((leave.lacking for leave in exits if leave), key=len, default=())
 
 
 def _tell(desk: Desk, owners: tuple[str, ...], overdue: Sequence[Overdue]) -> None:
-    """Write down the steps and say so: one message a day for each owner, in the channels the ladder names."""
+    """Write down the steps and say so: one message of this walk for each owner, in the channels the ladder names."""
     mapped = tuple(dict.fromkeys(slack for one in overdue for slack in one.owned.reached_at))
     channels = _channels(desk, mapped, overdue)
     for one in overdue:
@@ -188,16 +192,19 @@ def _tell(desk: Desk, owners: tuple[str, ...], overdue: Sequence[Overdue]) -> No
             at=desk.now,
         )
     notice = escalation_notice(desk.project.slug, owners, mapped, overdue)
-    day = desk.people.today(desk.now)
     for channel in channels:
-        there = Desk(desk.app, desk.connection, desk.project, desk.people, channel, desk.now)
+        there = replace(desk, channel=channel)
         there.tell(
-            there.thread_id(NoticeKind.ESCALATION, f"{','.join(owners)}\x00{day}"),
+            there.thread_id(NoticeKind.ESCALATION, f"{','.join(owners)}\x00{desk.now.isoformat()}"),
             NoticeKind.ESCALATION,
             [_item(one, desk) for one in overdue],
-            lambda _items: notice,
-            mark=f"e{max(one.step.number for one in overdue)}:{len(overdue)}",
+            partial(_as_it_is, notice),
+            mark="",
         )
+
+
+def _as_it_is(notice: Notice, _day: str, _items: Sequence[Item]) -> Notice:
+    return notice
 
 
 def _channels(desk: Desk, mapped: Sequence[str], overdue: Sequence[Overdue]) -> tuple[str, ...]:
@@ -205,7 +212,7 @@ def _channels(desk: Desk, mapped: Sequence[str], overdue: Sequence[Overdue]) -> 
 
     A group has no channel of its own, so it is called in the project's; so is an owner whom no setting maps.
     """
-    own = [slack for slack in mapped if slack[:1] in ("C", "G", "D", "U", "W") and slack]
+    own = [slack for slack in mapped if slack[:1] in ("C", "G", "D", "U", "W")]
     calls_fallback = not own or any("fallback" in one.step.audience for one in overdue)
     return tuple(dict.fromkeys([*own, *([desk.channel] if calls_fallback else ())]))
 

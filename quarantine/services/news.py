@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -30,6 +30,10 @@ TRANSITIONS, RAISED, INCIDENTS = "transition", "raised", "incident"
 _MOST_AT_ONCE = 5_000
 _CAN_WAIT = {NoticeKind.ENTRIES, NoticeKind.HELD}
 """What is told in the digest where there is one; the rest is told as soon as it is not quiet."""
+
+
+Write = Callable[[str, Sequence[Item]], Notice]
+"""Makes the first message of a thread, of the day it was opened on and all it has told of."""
 
 
 @dataclass(slots=True)
@@ -57,11 +61,10 @@ class Desk:
         thread: str,
         kind: NoticeKind,
         items: Iterable[Item],
-        write: Callable[[Sequence[Item]], Notice],
+        write: Write,
         *,
         mark: str,
         follow_up: Notice | None = None,
-        content: Mapping[str, Any] | None = None,
     ) -> None:
         """Begin the thread, or write its first message anew and follow up in it.
 
@@ -69,30 +72,31 @@ class Desk:
             thread: its id.
             kind: what it is about.
             items: the tests that there is news of; those told of before are kept unless they are among these.
-            write: makes the first message of all items.
+            write: makes the first message.
             mark: what tells this news from any other of the thread.
             follow_up: what to say in the thread when it is there already; None says nothing.
-            content: further things to keep with the thread.
         """
         before = threads.get(self.connection, self.project.id, thread)
+        opened_at = before["opened_at"] if before else self.now
+        channel = before["channel"] if before else self.channel
         told = map(Item.from_json, before["content"]["items"] if before else ())
         every = list({(item.test, item.variant): item for item in (*told, *items)}.values())
-        stored = {"items": [item.to_json() for item in every], "notice": write(every).to_json(), **(content or {})}
+        notice = write(self.people.today(opened_at), every)
         threads.save(
             self.connection,
             self.project.id,
             thread,
             kind=kind.value,
-            channel=before["channel"] if before else self.channel,
-            opened_at=self.now,
-            content=stored,
+            channel=channel,
+            opened_at=opened_at,
+            content={"items": [item.to_json() for item in every], "notice": notice.to_json()},
             tests={item.test for item in every},
         )
         put = partial(
             outbox.put,
             self.connection,
             self.project.id,
-            channel=before["channel"] if before else self.channel,
+            channel=channel,
             thread=thread,
             now=self.now,
             due_at=self.due(kind),
@@ -128,9 +132,13 @@ def _is_news(connection: Connection, project_id: int) -> bool:
         RAISED: raised.newest_number(connection, project_id),
     }
     beyond = any(number > threads.told(connection, project_id, source)[0] for source, number in last.items())
-    newest = incidents.latest(connection, project_id, 1)
+    return beyond or bool(incidents.since(connection, project_id, _last_incident(connection, project_id)))
+
+
+def _last_incident(connection: Connection, project_id: int) -> datetime | None:
+    """Return up to when incidents were told; None when none was."""
     _, mark = threads.told(connection, project_id, INCIDENTS)
-    return beyond or bool(newest and newest[0]["last_at"].isoformat() != mark)
+    return datetime.fromisoformat(mark) if mark else None
 
 
 def begin(app: App, slug: str) -> None:
@@ -142,7 +150,7 @@ def begin(app: App, slug: str) -> None:
                 threads.tell(connection, project.id, source, last(connection, project.id), "begun")
         if threads.told(connection, project.id, INCIDENTS) == (0, None):
             newest = incidents.latest(connection, project.id, 1)
-            threads.tell(connection, project.id, INCIDENTS, 1, newest[0]["last_at"].isoformat() if newest else "begun")
+            threads.tell(connection, project.id, INCIDENTS, 1, newest[0]["last_at"].isoformat() if newest else "")
 
 
 def _tell_moves(desk: Desk) -> None:
@@ -154,15 +162,19 @@ def _tell_moves(desk: Desk) -> None:
     tests = roster.rows(connection, project_id, {row["test"] for row in rows})
     seen = standings.quarantined_before(connection, project_id, tests, told)
     spread = _Spread(desk, threads.of_tests(connection, project_id, tests))
+    said = cache(partial(listings.message_like, connection, project_id))
     for row in rows:
         pair = (row["test"], row["variant_hash"])
         before, after = Status(row["from_status"]), Status(row["to_status"])
         for move in news_of(before, after, Mode(row["mode"]), row["evidence"], was_quarantined=pair in seen):
-            spread.add(move, _item(desk, row, move, tests[row["test"]]))
+            spread.add(move, _item(row, move, tests[row["test"]], said))
         if after is Status.QUARANTINED:
             seen.add(pair)
     for (kind, thread), items in spread.news.items():
-        _tell_thread(desk, thread, kind, items, mark=f"t{rows[-1]['number']}")
+        slug = desk.project.slug
+        follow_up = news_wording.follow_up(kind, slug, items)
+        mark = f"t{rows[-1]['number']}"
+        desk.tell(thread, kind, items, partial(_WRITERS[kind], slug), mark=mark, follow_up=follow_up)
     threads.tell(connection, project_id, TRANSITIONS, rows[-1]["number"], "told")
 
 
@@ -201,16 +213,15 @@ class _Spread:
         return now or set(earlier[:1])
 
 
-def _item(desk: Desk, row: Mapping[str, Any], move: Move, test: dict[str, Any]) -> Item:
+def _item(row: Mapping[str, Any], move: Move, test: dict[str, Any], said: Callable[[str], str]) -> Item:
     is_signature = move.kind is NoticeKind.ENTRIES and move.cause != ""
-    message = listings.message_like(desk.connection, desk.project.id, move.cause) if is_signature else ""
     return Item(
         test=row["test"],
         variant=row["variant_hash"],
         id=naming.id_of(test),
         name=naming.display_of(test),
         cause=move.cause,
-        said=message,
+        said=said(move.cause) if is_signature else "",
         state=move.news.value,
         sentence=row["reason"],
         by=row["actor"],
@@ -218,24 +229,11 @@ def _item(desk: Desk, row: Mapping[str, Any], move: Move, test: dict[str, Any]) 
     )
 
 
-def _tell_thread(desk: Desk, thread: str, kind: NoticeKind, items: Sequence[Item], *, mark: str) -> None:
-    slug, day = desk.project.slug, desk.people.today(desk.now)
-    writers = {
-        NoticeKind.ENTRIES: news_wording.entries,
-        NoticeKind.HELD: news_wording.held,
-        NoticeKind.BROKEN: news_wording.broken,
-    }
-    before = threads.get(desk.connection, desk.project.id, thread)
-    opened = before["content"].get("day", day) if before else day
-    desk.tell(
-        thread,
-        kind,
-        items,
-        partial(writers[kind], slug, opened),
-        mark=mark,
-        follow_up=news_wording.follow_up(kind, slug, items),
-        content={"day": opened},
-    )
+_WRITERS = {
+    NoticeKind.ENTRIES: news_wording.entries,
+    NoticeKind.HELD: news_wording.held,
+    NoticeKind.BROKEN: news_wording.broken,
+}
 
 
 def _tell_raised(desk: Desk) -> None:
@@ -272,11 +270,8 @@ def _tell_raised(desk: Desk) -> None:
 
 def _tell_incidents(desk: Desk) -> None:
     connection, project_id = desk.connection, desk.project.id
-    _, mark = threads.told(connection, project_id, INCIDENTS)
-    rows = [
-        row for row in incidents.latest(connection, project_id) if mark is None or row["last_at"].isoformat() > mark
-    ]
-    for row in reversed(rows):
+    rows = incidents.since(connection, project_id, _last_incident(connection, project_id))
+    for row in rows:
         tests = roster.rows(connection, project_id, row["tests"])
         found = builds.get(connection, project_id, row["builds"])
         names = [(naming.id_of(test), naming.display_of(test)) for test in tests.values()]
@@ -289,4 +284,4 @@ def _tell_incidents(desk: Desk) -> None:
             mark=f"i{len(row['builds'])}:{row['last_at'].isoformat()}",
         )
     if rows:
-        threads.tell(connection, project_id, INCIDENTS, 1, max(row["last_at"] for row in rows).isoformat())
+        threads.tell(connection, project_id, INCIDENTS, 1, rows[-1]["last_at"].isoformat())

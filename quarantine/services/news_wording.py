@@ -171,7 +171,7 @@ def broken(project: str, _day: str, items: Sequence[Item]) -> Notice:
     )
 
 
-def regression(project: str, verdict: int, items: Sequence[Item]) -> Notice:
+def regression(project: str, verdict: int, _day: str, items: Sequence[Item]) -> Notice:
     """Return the message about a failure that a test's flaking does not explain."""
     item = items[-1]
     where = f" in {item.cause}" if item.cause else ""
@@ -191,7 +191,8 @@ def storm(
     incident: Mapping[str, Any],
     tests: Sequence[tuple[str, str]],
     builds: Sequence[str],
-    _items: Sequence[Item] = (),
+    _day: str,
+    _items: Sequence[Item],
 ) -> Notice:
     """Return the message about one incident; tests are (id, name)."""
     shown = tuple(

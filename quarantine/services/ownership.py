@@ -1,18 +1,17 @@
 """Who owns a test: the owners of the file it lies in, as trunk's CODEOWNERS file says, and how to reach them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection
 
-from quarantine.domain.identity import TestName
-from quarantine.domain.spelling import spellings
 from quarantine.owners.ownership import OwnersFile
 from quarantine.owners.parsing import dialect_of, parse
 from quarantine.owners.rules import Dialect
 from quarantine.policy.wording import listed
+from quarantine.services import naming
 from quarantine.services.app import App
 from quarantine.services.people import ProjectPeople
 from quarantine.store import owners, roster
@@ -27,14 +26,12 @@ class Owned:
     """Whose a test is.
 
     Attributes:
-        path: the file it lies in; "" when nobody knows.
         owners: as CODEOWNERS writes them.
         reached_at: Slack ids of those owners that the settings map.
         unmapped: the owners that no setting maps.
         sentence: where this was read, or why there is nobody.
     """
 
-    path: str
     owners: tuple[str, ...]
     reached_at: tuple[str, ...]
     unmapped: tuple[str, ...]
@@ -49,36 +46,33 @@ class Owners:
         file: the CODEOWNERS file; None when trunk never sent one.
         people: maps owners to Slack.
         folder: where the project's tree lies in its repository, at whose root the file's patterns begin.
-        paths: files known to exist, to find a test's own among.
     """
 
     file: OwnersFile | None
     people: ProjectPeople
     folder: str = ""
-    paths: frozenset[str] = frozenset()
 
-    def of(self, test: Mapping[str, Any]) -> Owned:
+    def of(self, test: dict[str, Any]) -> Owned:
         """Return whose a test is, by its roster row."""
         if self.file is None:
-            return Owned("", (), (), (), "Trunk never sent a CODEOWNERS file, so nobody is known to own it.")
-        path = self._file_of(test)
+            return Owned((), (), (), "Trunk never sent a CODEOWNERS file, so nobody is known to own it.")
+        path = _file_of(test)
         if not path:
-            return Owned("", (), (), (), "No report says in which file it lies, so nobody is known to own it.")
+            return Owned((), (), (), "No report says in which file it lies, so nobody is known to own it.")
         found = self.file.ownership(f"{self.folder}/{path}" if self.folder else path)
         names = tuple(owner.text for owner in found.owners)
         mapped = {owner.text: self.people.owners.get(owner.key, "") for owner in found.owners}
         unmapped = tuple(name for name in names if not mapped[name])
         reached = tuple(dict.fromkeys(slack for slack in mapped.values() if slack))
-        return Owned(path, names, reached, unmapped, found.sentence)
+        return Owned(names, reached, unmapped, found.sentence)
 
-    def _file_of(self, test: Mapping[str, Any]) -> str:
-        """Return the file a test lies in: as reports say, else the one its names spell that is known to exist."""
-        if test["file"]:
-            return str(test["file"]).replace("\\", "/").lstrip("/")
-        names = spellings(TestName(tuple(test["suite"]), test["classname"], test["name"]))
-        spelled = sorted({name.partition("::")[0] for name in names if ".py::" in name}, key=len, reverse=True)
-        known = [path for path in spelled if path in self.paths]
-        return (known or [path for path in spelled if _is_test_module(path)] or [""])[0]
+
+def _file_of(test: dict[str, Any]) -> str:
+    """Return the file a test lies in: as reports say, else the longest its names spell that looks like one of tests."""
+    if test["file"]:
+        return str(test["file"]).replace("\\", "/").lstrip("/")
+    spelled = {name.partition("::")[0] for name in naming.spellings_of(test) if ".py::" in name}
+    return max(filter(_is_test_module, sorted(spelled)), key=len, default="")
 
 
 def _is_test_module(path: str) -> bool:
@@ -86,12 +80,12 @@ def _is_test_module(path: str) -> bool:
     return module.startswith("test_") or module.endswith("_test")
 
 
-def owners_of(connection: Connection, project: Project, people: ProjectPeople, paths: Iterable[str] = ()) -> Owners:
+def owners_of(connection: Connection, project: Project, people: ProjectPeople) -> Owners:
     """Return the owners of a project's tests, by the newest file that trunk sent."""
     text = owners.newest(connection, project.id)
     if text is None:
         return Owners(None, people)
-    return Owners(_parsed(text), people, text.folder, frozenset(paths))
+    return Owners(_parsed(text), people, text.folder)
 
 
 def names_of_owners(app: App, connection: Connection, project: Project, tests: Sequence[int]) -> dict[int, str]:

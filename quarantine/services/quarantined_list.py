@@ -103,7 +103,8 @@ def quarantined_list(app: App, slug: str, wanted: Wanted, *, owners: Owners = no
         owned = owners(connection, project, sorted({row["test"] for row in everything}))
         found = [_Standing(row, owner=owned.get(row["test"])) for row in everything]
         matching = _matching(connection, project, found, wanted, now)
-        columns = _columns(connection, project, matching)
+        variants = {one.row["variant_hash"] for one in matching}
+        columns = histories.of_variants(connection, project.id, variants, tests=project.tests)
         _count(connection, project, matching, columns, wanted.status)
         if wanted.sort == "name":
             _name(connection, project, matching)
@@ -140,15 +141,6 @@ def _matching(
         and (wanted.owner is None or (one.owner or "") == wanted.owner)
         and (not wanted.cause or one.pair in (alike or ()))
     ]
-
-
-def _columns(connection: Connection, project: Project, found: Sequence[_Standing]) -> dict[str, History]:
-    """Return the running columns of the variants concerned, long enough for every test."""
-    wanted = {one.row["variant_hash"] for one in found}
-    columns = {name: history for name, history in histories.every(connection, project.id) if name in wanted}
-    for history in columns.values():
-        history.grow(project.tests)
-    return columns
 
 
 def _count(

@@ -1,4 +1,4 @@
-"""How long tests have been out of the gating set: in any variant, under all their names, while the project enforced."""
+"""How long tests have been out of the gating set: in any variant, while the project enforced."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -10,32 +10,25 @@ from sqlalchemy import Connection
 from quarantine.domain.outcome import Mode, Status
 from quarantine.domain.standing import Transition
 from quarantine.policy.escalation import Answer, AnswerKind, Case, Span, Told, enforced_spans, overlap, spans_of, union
-from quarantine.store import aliases, answers, audit, standings
+from quarantine.store import answers, audit, standings
 from quarantine.store.projects import Project
 
 
 def cases_of(connection: Connection, project: Project, tests: Iterable[int]) -> dict[int, Case]:
-    """Return what the ladder needs to know of each of these tests; what was said under a former name counts as well."""
+    """Return what the ladder needs to know of each of these tests."""
     wanted = sorted(set(tests))
-    former = aliases.former_names(connection, project.id, wanted)
-    names = {test: {test, *former[test]} for test in wanted}
-    every = sorted({name for group in names.values() for name in group})
-    spans = _spans(connection, project.id, every)
+    spans = _spans(connection, project.id, wanted)
     enforced = enforced_spans(_mode_changes(connection, project))
-    told = answers.escalations_of(connection, project.id, every)
-    said = answers.of_tests(connection, project.id, every)
+    told = answers.escalations_of(connection, project.id, wanted)
+    said = answers.of_tests(connection, project.id, wanted)
     return {
         test: Case(
-            spans=overlap(union([span for name in group for span in spans.get(name, ())]), enforced),
-            told=tuple(_told(row) for row in _in_order(told, group)),
-            answers=tuple(_answer(row) for row in _in_order(said, group)),
+            spans=overlap(union(spans.get(test, ())), enforced),
+            told=tuple(map(_told, told.get(test, ()))),
+            answers=tuple(map(_answer, said.get(test, ()))),
         )
-        for test, group in names.items()
+        for test in wanted
     }
-
-
-def _in_order(rows: Mapping[int, list[dict[str, Any]]], group: Iterable[int]) -> list[dict[str, Any]]:
-    return sorted((row for name in group for row in rows.get(name, ())), key=lambda row: row["number"])
 
 
 def _spans(connection: Connection, project_id: int, tests: list[int]) -> dict[int, list[Span]]:

@@ -35,7 +35,7 @@ class Fault:
     """How the next call of a method goes wrong.
 
     Attributes:
-        method: which, such as `chat.postMessage`; `webhook` for the incoming webhook, `upload` for a file's bytes.
+        method: which, such as `chat.postMessage`; `webhook` for the incoming webhook.
         channel: only for this channel; "" for any.
         status: answer with this HTTP status and do nothing; 0 does not.
         retry_after: with 429, what the header says; None leaves it out.
@@ -63,7 +63,7 @@ class FakeSlack:
 
     Attributes:
         channels: id to name; posting elsewhere is `channel_not_found`.
-        messages: every message by channel, in order: what was posted, with `ts`, `thread_ts` and `files`.
+        messages: every message by channel, in order: what was posted, with `ts` and `thread_ts`.
         calls: (method, arguments) of every call, refused ones included.
         faults: what goes wrong next; each is used once, in order, by the first call that it is about.
         views: dialogues that were opened.
@@ -75,7 +75,6 @@ class FakeSlack:
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     faults: deque[Fault] = field(default_factory=deque)
     views: list[dict[str, Any]] = field(default_factory=list)
-    pictures: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     clock: Callable[[], datetime] = system_clock
     is_open: bool = False
     """Whether any channel is there as soon as something is posted to it, as the command does it."""
@@ -261,26 +260,6 @@ def _whoami(_slack: FakeSlack, _values: dict[str, Any]) -> dict[str, Any]:
     return {"ok": True, "team": "Fake", "team_id": TEAM, "user": "quarantine", "user_id": "U0BOT", "bot_id": "B0BOT"}
 
 
-def _upload_url(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
-    file_id = f"F{secrets.token_hex(5).upper()}"
-    slack.pictures[file_id] = (str(values.get("filename", "")), b"")
-    return {"ok": True, "upload_url": f"{slack.address}/upload/{file_id}", "file_id": file_id}
-
-
-def _complete(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
-    files = values.get("files") or []
-    files = json.loads(files) if isinstance(files, str) else files
-    channel = str(values.get("channel_id") or "")
-    if not slack.has(channel):
-        return _no("channel_not_found")
-    shown = [{"id": file["id"], "title": file.get("title"), "name": slack.pictures[file["id"]][0]} for file in files]
-    thread = {"thread_ts": values["thread_ts"]} if values.get("thread_ts") else {}
-    ts = slack.new_ts()
-    message = {"ts": ts, "user": "U0BOT", "type": "message", "text": "", "files": shown, **thread}
-    slack.messages.setdefault(channel, []).append(message)
-    return {"ok": True, "files": shown}
-
-
 def _open(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
     view = values.get("view")
     slack.views.append(json.loads(view) if isinstance(view, str) else dict(view or {}))
@@ -294,8 +273,6 @@ _METHODS: dict[str, Callable[[FakeSlack, dict[str, Any]], dict[str, Any]]] = {
     "conversations.history": _history,
     "conversations.open": _open_direct,
     "conversations.replies": _replies,
-    "files.getUploadURLExternal": _upload_url,
-    "files.completeUploadExternal": _complete,
     "views.open": _open,
 }
 
@@ -319,12 +296,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def do_POST(self) -> None:
-        """Answer a call, a webhook or an upload."""
+        """Answer a call, a webhook or a press."""
         with suppress(_Dropped, ConnectionError, BrokenPipeError):
             self._post()
 
     def do_GET(self) -> None:
-        """Show the page, a picture, or answer a call that reads."""
+        """Show the page, or answer a call that reads."""
         with suppress(_Dropped, ConnectionError, BrokenPipeError):
             path = urlsplit(self.path)
             if path.path.startswith("/api/"):
@@ -348,9 +325,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(413, b"too large", "text/plain")
             return
         body = self.rfile.read(size)
-        if path.startswith("/upload/"):
-            self._upload(path.removeprefix("/upload/"), body)
-        elif path.startswith("/services/"):
+        if path.startswith("/services/"):
             self._webhook(json.loads(body))
         elif path == "/press":
             self._press(dict(parse_qsl(body.decode())))
@@ -364,7 +339,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "json" in self.headers.get("Content-Type", ""):
             return dict(json.loads(body or b"{}"))
         values: dict[str, Any] = dict(parse_qsl(body.decode(), keep_blank_values=True))
-        for name in ("blocks", "metadata", "files"):
+        for name in ("blocks", "metadata"):
             if isinstance(values.get(name), str):
                 values[name] = json.loads(values[name])
         return values
@@ -419,14 +394,6 @@ class _Handler(BaseHTTPRequestHandler):
         said = "ok" if answer["ok"] else str(answer["error"])
         self._send(200 if answer["ok"] else 404, said.encode(), "text/plain")
 
-    def _upload(self, file_id: str, body: bytes) -> None:
-        fault = self._before("upload", {})
-        with self.slack.lock:
-            name, _ = self.slack.pictures.get(file_id, ("", b""))
-            self.slack.pictures[file_id] = (name, _content(body, self.headers.get("Content-Type", "")))
-        self._after(fault)
-        self._send(200, b"OK", "text/plain")
-
     def _press(self, values: dict[str, str]) -> None:
         from quarantine.slack import fake_page  # noqa: PLC0415 - only whoever looks needs it
 
@@ -439,15 +406,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
-
-
-def _content(body: bytes, media_type: str) -> bytes:
-    """Return the bytes of an uploaded file, plain or as the one part of a form."""
-    _, marked, boundary = media_type.partition("boundary=")
-    if not marked:
-        return body
-    inner = body.split(b"--" + boundary.encode())[1]
-    return inner.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The page of the server that plays Slack: channels with their threads, buttons that can be pressed, pictures."""
+"""The page of the server that plays Slack: channels with their threads, and buttons that can be pressed."""
 
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -34,15 +34,11 @@ button { font: inherit; font-weight: 600; padding: .25rem .75rem; border: 1px so
   margin: .25rem .35rem .25rem 0 }
 button.primary { background: #007a5a; color: #fff }
 button.danger { background: #b3261e; color: #fff }
-img { max-width: 100% }
 """
 
 
 def page(slack: "FakeSlack", path: str) -> tuple[bytes, str] | None:
     """Return the body and media type of a page; None where there is none."""
-    if path.startswith("/files/"):
-        found = slack.pictures.get(path.removeprefix("/files/"))
-        return (found[1], "image/png") if found else None
     if path != "/":
         return None
     with slack.lock:
@@ -75,11 +71,7 @@ def _message(message: Mapping[str, Any], channel: str, kind: str) -> str:
     edited = ' <small class="soft">(edited)</small>' if "edited" in message else ""
     blocks = "".join(_block(block, channel, message["ts"]) for block in message.get("blocks", ()))
     blocks = blocks or f"<p>{_notification(message['text'])}</p>"
-    files = "".join(
-        f'<p>{escape(str(file["title"] or file["name"]))}</p><img alt="" src="/files/{escape(file["id"])}">'
-        for file in message.get("files", ())
-    )
-    return f'<article class="{kind}"><b>quarantine</b> <small class="soft">app</small>{edited}{blocks}{files}</article>'
+    return f'<article class="{kind}"><b>quarantine</b> <small class="soft">app</small>{edited}{blocks}</article>'
 
 
 def _notification(text: str) -> str:

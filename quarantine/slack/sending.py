@@ -75,7 +75,6 @@ class Capabilities:
     updates: bool = True
     look_ups: bool = True
     buttons: bool = True
-    pictures: bool = True
 
 
 @dataclass(slots=True)
@@ -151,24 +150,6 @@ class Bot:
         answer = self._asked(lambda client: client.conversations_open(users=[person]))
         return str(answer["channel"]["id"]) if isinstance(answer, Mapping) else answer
 
-    def find_file(self, channel_id: str, name: str, thread: str) -> Sending | None:
-        """Look for a file of this name in a thread; None when there is none."""
-        answer = self._asked(lambda client: client.conversations_replies(channel=channel_id, ts=thread, limit=1_000))
-        if not isinstance(answer, Mapping):
-            return answer
-        for found in answer.get("messages", ()):
-            if any(file.get("name") == name for file in found.get("files") or ()):
-                return Sent(channel_id, str(found["ts"]))
-        return None
-
-    def upload(self, channel_id: str, content: bytes, *, name: str, title: str, thread: str | None) -> Sending:
-        """Put a file into a channel's thread; it needs the channel's id."""
-        return self._sent(
-            lambda client: client.files_upload_v2(
-                channel=channel_id, content=content, filename=name, title=title, thread_ts=thread
-            )
-        )
-
     def open_view(self, trigger_id: str, view: Block) -> Sending:
         """Open a dialogue for whoever has just pressed a button."""
         return self._sent(lambda client: client.views_open(trigger_id=trigger_id, view=view))
@@ -204,9 +185,7 @@ class Webhook:
     clock: Clock
     timeout_s: int = TIMEOUT_S
     capabilities: Capabilities = field(
-        default_factory=lambda: Capabilities(
-            threads=False, updates=False, look_ups=False, buttons=False, pictures=False
-        )
+        default_factory=lambda: Capabilities(threads=False, updates=False, look_ups=False, buttons=False)
     )
 
     def post(self, channel: str, message: Message, *, key: str, thread: str | None = None) -> Sending:  # noqa: ARG002 - as Bot.post; a webhook has its own channel

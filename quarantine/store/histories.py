@@ -1,6 +1,6 @@
 """The running columns of each variant."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -35,6 +35,16 @@ def every(connection: Connection, project_id: int) -> Iterator[tuple[str, Histor
     query = select(HISTORY.c.variant_hash, HISTORY.c["columns"]).where(HISTORY.c.project_id == project_id)
     for variant_hash, columns in connection.execute(query.order_by(HISTORY.c.variant_hash)):
         yield variant_hash, History.from_bytes(columns)
+
+
+def of_variants(
+    connection: Connection, project_id: int, variants: Collection[str], *, tests: int
+) -> dict[str, History]:
+    """Return the columns of these variants, long enough for so many tests."""
+    columns = {name: history for name, history in every(connection, project_id) if name in variants}
+    for history in columns.values():
+        history.grow(tests)
+    return columns
 
 
 def trunk_variants(connection: Connection, project_id: int) -> list[str]:

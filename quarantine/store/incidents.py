@@ -21,6 +21,14 @@ def latest(connection: Connection, project_id: int, limit: int = 20) -> list[dic
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
+def since(connection: Connection, project_id: int, at: datetime | None) -> list[dict[str, Any]]:
+    """Return the incidents that builds joined after an instant, or all, in the order of their newest build."""
+    query = select(INCIDENT).where(INCIDENT.c.project_id == project_id)
+    if at is not None:
+        query = query.where(INCIDENT.c.last_at > at)
+    return [dict(row) for row in connection.execute(query.order_by(INCIDENT.c.last_at, INCIDENT.c.id)).mappings()]
+
+
 def sentence_of(connection: Connection, project_id: int, incident: str) -> str | None:
     """Return what is said of an incident; None when there is none of this id."""
     query = select(INCIDENT.c.sentence).where(INCIDENT.c.project_id == project_id, INCIDENT.c.id == incident)

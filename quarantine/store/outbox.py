@@ -21,8 +21,6 @@ class Form(StrEnum):
     POST = "post"
     REPLY = "reply"
     UPDATE = "update"
-    UPLOAD = "upload"
-    MAIL = "mail"
 
 
 class State(StrEnum):
@@ -45,7 +43,6 @@ class Letter:
     thread: str
     form: Form
     content: Mapping[str, Any]
-    attachment: bytes | None
     tries: int
     created_at: datetime
     may_have_arrived: bool
@@ -63,7 +60,6 @@ def put(
     thread: str,
     now: datetime,
     due_at: datetime,
-    attachment: bytes | None = None,
 ) -> bool:
     """Add a message; return False when one of this key was added before, which is then left as it is."""
     row = {
@@ -74,7 +70,6 @@ def put(
         "thread": thread,
         "form": form.value,
         "content": dict(content),
-        "attachment": attachment,
         "state": State.WAITING.value,
         "created_at": now,
         "due_at": due_at,
@@ -143,7 +138,6 @@ def claim(
         thread=row["thread"],
         form=Form(row["form"]),
         content=row["content"],
-        attachment=row["attachment"],
         tries=row["tries"] + 1,
         created_at=row["created_at"],
         may_have_arrived=row["state"] == State.SENDING.value or row["error_code"] == AMBIGUOUS,
@@ -176,7 +170,7 @@ def sent(
     connection: Connection, letter: Letter, now: datetime, *, by: str, channel_id: str | None, ts: str | None
 ) -> bool:
     """Say that it has arrived; return False when another daemon has taken it over meanwhile."""
-    values = {"state": State.SENT.value, "sent_at": now, "channel_id": channel_id, "ts": ts, "attachment": None}
+    values = {"state": State.SENT.value, "sent_at": now, "channel_id": channel_id, "ts": ts}
     return _end(connection, letter, by=by, error_code="", error="", **values)
 
 

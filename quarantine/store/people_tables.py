@@ -107,20 +107,6 @@ class EscalationRow(SQLModel, table=True):
     at: datetime
 
 
-class AliasRow(SQLModel, table=True):
-    """A test that was renamed: `old` and `new` are ordinals. Standing, clock and history of the old one go on."""
-
-    __tablename__ = "alias"
-    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(), Index(None, "project_id", "new"))
-
-    project_id: int = Field(primary_key=True)
-    old: int = Field(primary_key=True)
-    new: int
-    at: datetime
-    by: str = Field(max_length=120)
-    reason: str = Field(default="", sa_type=Text)
-
-
 class ToldRow(SQLModel, table=True):
     """How far a source of news has been told: the last number of it that messages were made of.
 
@@ -175,7 +161,7 @@ class OutboxRow(SQLModel, table=True):
 
     Messages of one thread leave in the order of `number`. `key` says which message it is, in Slack's metadata as well,
     so that one whose sending ended unclear can be looked up before it is sent again. `form` says what is done: a first
-    message or a reply is posted, a first message updated, a picture uploaded, a mail sent. `state`: waiting until
+    message or a reply is posted, or a first message updated. `state`: waiting until
     `due_at`; sending, by the daemon that claimed it at `claimed_at`; sent; or parked, for a person has to mend
     something first (`error_code`, `error`).
     """
@@ -186,7 +172,7 @@ class OutboxRow(SQLModel, table=True):
         UniqueConstraint("project_id", "key"),
         Index(None, "project_id", "state", "due_at"),
         Index(None, "project_id", "thread", "number"),
-        one_of("form", "post", "reply", "update", "upload", "mail"),
+        one_of("form", "post", "reply", "update"),
         one_of("state", "waiting", "sending", "sent", "parked"),
     )
 
@@ -197,7 +183,6 @@ class OutboxRow(SQLModel, table=True):
     thread: str = Field(max_length=64)
     form: str = Field(max_length=8)
     content: Json = Field(sa_type=JSON)
-    attachment: bytes | None = Field(default=None, sa_type=LargeBinary)
     state: str = Field(max_length=8)
     created_at: datetime
     due_at: datetime
@@ -226,7 +211,6 @@ OWNERS = table_of(OwnersRow)
 RAISED = table_of(RaisedRow)
 ANSWER = table_of(AnswerRow)
 ESCALATION = table_of(EscalationRow)
-ALIAS = table_of(AliasRow)
 TOLD = table_of(ToldRow)
 THREAD = table_of(ThreadRow)
 THREAD_TEST = table_of(ThreadTestRow)

@@ -38,13 +38,10 @@ def save(
     tests: Iterable[int],
 ) -> None:
     """Store a thread or what has become of its first message, and which tests it speaks of besides."""
-    found = get(connection, project_id, thread)
-    if found is None:
+    which = (THREAD.c.project_id == project_id, THREAD.c.id == thread)
+    if not connection.execute(update(THREAD).where(*which).values(content=dict(content))).rowcount:
         values = {"kind": kind, "channel": channel, "opened_at": opened_at, "content": dict(content)}
         connection.execute(THREAD.insert().values(project_id=project_id, id=thread, **values))
-    else:
-        at = (THREAD.c.project_id == project_id, THREAD.c.id == thread)
-        connection.execute(update(THREAD).where(*at).values(content=dict(content)))
     insert_new(
         connection, THREAD_TEST, [{"project_id": project_id, "thread": thread, "test": test} for test in set(tests)]
     )

@@ -3,39 +3,28 @@
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 
-from quarantine.clock import FrozenClock
 from quarantine.domain.notice import Notice, NoticeKind, Section
 from quarantine.services import parked_messages
 from quarantine.services.app import App
 from quarantine.services.deliver import FORSAKEN, Round, deliver, pause_after
 from quarantine.services.people import People
-from quarantine.slack.fake import TOKEN, FakeSlack, Fault, serving
+from quarantine.slack.fake import TOKEN, FakeSlack, Fault
 from quarantine.slack.sending import Bot, Webhook
 from quarantine.store import outbox, projects, threads
 from quarantine.store.engine import reading, writing
 from quarantine.store.outbox import Form
+from tests.channels import HERE, THERE, connect
 from tests.world import World
-
-HERE, THERE = "C0LEDGER", "C0OTHER"
-
-
-@pytest.fixture
-def slack(clock: FrozenClock) -> Iterator[FakeSlack]:
-    """Return a Slack on a port of this machine."""
-    fake = FakeSlack(clock=clock)
-    with serving(fake):
-        yield fake
 
 
 @pytest.fixture
 def wired(world: World, slack: FakeSlack) -> World:
     """Return a project whose daemon reaches that Slack."""
-    world.app.slack = Bot(TOKEN, f"{slack.address}/api/", world.clock, timeout_s=1)
+    connect(world, slack, timeout_s=1)
     world.app.people = People(address="https://q.example")
     return world
 
@@ -266,7 +255,7 @@ def test_two_daemons_share_the_work_and_say_nothing_twice(wired: World, slack: F
 
 
 def test_a_webhook_says_what_it_can(wired: World, slack: FakeSlack) -> None:
-    """It posts first messages and follow-ups, each by itself; updates and pictures are let go."""
+    """It posts first messages and follow-ups, each by itself; updates are let go."""
     wired.app.slack = Webhook(f"{slack.address}/services/T/B/x", wired.clock, timeout_s=1)
     slack.faults.append(Fault(method="webhook", status=429, retry_after="3"))
     post(wired, "a")

@@ -1,11 +1,10 @@
 """Escalation on the whole product: whose test it is, what is said, what an answer does, and that each step is once."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from quarantine.clock import FrozenClock
+from quarantine.daemon import people
 from quarantine.domain.notice import Action, Notice
 from quarantine.errors import BadInput, Conflict, NotAllowed
 from quarantine.services import decisions
@@ -14,15 +13,15 @@ from quarantine.services.answering import answer
 from quarantine.services.deliver import deliver
 from quarantine.services.escalate import escalate
 from quarantine.services.people import People, ProjectPeople
-from quarantine.slack.fake import TOKEN, FakeSlack, serving
-from quarantine.slack.sending import Bot
+from quarantine.slack.fake import FakeSlack
 from quarantine.store import audit, projects
 from quarantine.store.engine import reading, writing
 from quarantine.store.people_tables import THREAD
 from quarantine.store.tables import STANDING
+from tests.channels import HERE, connect
+from tests.channels import THERE as MAIL
 from tests.world import CLASSNAME, OWNER, World, sender
 
-HERE, MAIL = "C0LEDGER", "C0OTHER"
 OWNERS = {"path": "CODEOWNERS", "text": "* @acme/ledger\n/tests/test_ledger.py @acme/mail @alice\n"}
 SUITE = [f"t{number}" for number in range(8)]
 MEMBER = of_slack("U0BOB", "bob", is_admin=False)
@@ -30,18 +29,11 @@ ADMIN = of_slack("U0EVE", "eve", is_admin=True)
 
 
 @pytest.fixture
-def slack(clock: FrozenClock) -> Iterator[FakeSlack]:
-    fake = FakeSlack(clock=clock)
-    with serving(fake):
-        yield fake
-
-
-@pytest.fixture
 def ledger(world: World, slack: FakeSlack) -> World:
     """Return an enforcing project with owners, of which one is mapped to a channel."""
-    world.app.slack = Bot(TOKEN, f"{slack.address}/api/", world.clock, timeout_s=2)
-    people = ProjectPeople(channel=HERE, owners={"@acme/mail": MAIL})
-    world.app.people = People(projects={world.project: people}, address="https://q.example")
+    connect(world, slack)
+    ledger = ProjectPeople(channel=HERE, owners={"@acme/mail": MAIL})
+    world.app.people = People(projects={world.project: ledger}, address="https://q.example")
     world.send("first", dict.fromkeys(SUITE, "P"), owners=OWNERS)
     decisions.set_mode(world.app, world.project, "enforce", bearer=OWNER)
     return world
@@ -109,6 +101,36 @@ def test_a_step_is_taken_once_and_again_a_week_later(ledger: World, slack: FakeS
     assert len(slack.messages[MAIL]) == 2
 
 
+def test_what_falls_due_later_on_the_same_day_hides_nothing(ledger: World, slack: FakeSlack) -> None:
+    """A second walk of the ladder has a message of its own; the first one goes on saying what it said."""
+    quarantined(ledger, "t1")
+    ledger.wait(hours=3)
+    quarantined(ledger, "t2")
+    ledger.wait(days=29, hours=22)
+    assert step(ledger) == 1
+    ledger.wait(hours=3)
+    assert step(ledger) == 1
+    told = [notice.sections[0].tests[0].name for notice in said(ledger)]
+    assert told == [f"{CLASSNAME}::t1", f"{CLASSNAME}::t2"]
+    assert len(slack.messages[MAIL]) == 2
+
+
+def test_the_daemon_walks_the_ladder_once_a_day(ledger: World) -> None:
+    """Whatever falls due on a day is told in one message, by whichever daemon walks first."""
+    quarantined(ledger, "t1")
+    ledger.wait(hours=3)
+    quarantined(ledger, "t2")
+    ledger.wait(days=29, hours=22)
+    people.walk_ladders(ledger.app)
+    ledger.wait(hours=3)
+    people.walk_ladders(ledger.app)
+    assert [len(notice.sections) for notice in said(ledger)] == [1]
+    ledger.wait(days=1)
+    people.walk_ladders(ledger.app)
+    people.walk_ladders(ledger.app)
+    assert [notice.sections[0].tests[0].name for notice in said(ledger)] == [f"{CLASSNAME}::t1", f"{CLASSNAME}::t2"]
+
+
 def test_many_tests_of_one_owner_are_one_message(ledger: World, slack: FakeSlack) -> None:
     """One message an owner and day; it tells of the first few and counts the others."""
     quarantined(ledger, *SUITE)
@@ -121,7 +143,7 @@ def test_many_tests_of_one_owner_are_one_message(ledger: World, slack: FakeSlack
 
 def test_what_nobody_owns_goes_to_the_projects_channel_and_says_so(world: World, slack: FakeSlack) -> None:
     """Without a CODEOWNERS file on trunk there is no owner, and that is said."""
-    world.app.slack = Bot(TOKEN, f"{slack.address}/api/", world.clock, timeout_s=2)
+    connect(world, slack)
     world.app.people = People(projects={world.project: ProjectPeople(channel=HERE)})
     world.send("first", dict.fromkeys(SUITE, "P"))
     decisions.set_mode(world.app, world.project, "enforce", bearer=OWNER)

@@ -7,20 +7,19 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from quarantine.clock import FrozenClock
 from quarantine.domain.notice import Notice
+from quarantine.domain.outcome import Lane
 from quarantine.policy.calendar import QuietHours
 from quarantine.services import decisions, news
 from quarantine.services.deliver import deliver
 from quarantine.services.people import People, ProjectPeople
-from quarantine.slack.fake import TOKEN, FakeSlack, serving
-from quarantine.slack.sending import Bot
+from quarantine.slack.fake import FakeSlack
 from quarantine.store import outbox, projects
 from quarantine.store.engine import reading, writing
 from quarantine.store.people_tables import THREAD
+from tests.channels import HERE, connect
 from tests.world import OWNER, World
 
-HERE = "C0LEDGER"
 SUITE = [f"t{number}" for number in range(90)]
 
 
@@ -29,16 +28,9 @@ def suite(**tries: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def slack(clock: FrozenClock) -> Iterator[FakeSlack]:
-    fake = FakeSlack(clock=clock)
-    with serving(fake):
-        yield fake
-
-
-@pytest.fixture
 def told(world: World, slack: FakeSlack) -> World:
     """Return an enforcing project whose people hear of it."""
-    world.app.slack = Bot(TOKEN, f"{slack.address}/api/", world.clock, timeout_s=2)
+    connect(world, slack)
     world.app.people = People(projects={world.project: ProjectPeople(channel=HERE)}, address="https://q.example")
     world.send("first", suite())
     decisions.set_mode(world.app, world.project, "enforce", bearer=OWNER)
@@ -178,10 +170,25 @@ def test_a_past_without_a_channel_is_no_news(told: World, slack: FakeSlack) -> N
     assert "1 test in quarantine" in slack.messages[HERE][0]["text"]
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_storm_is_one_message_that_grows_with_it(told: World, slack: FakeSlack, *, begun: bool) -> None:
+    """Also in a project whose daemon was started before anything had struck it."""
+    if begun:
+        news.begin(told.app, told.project)
+    down = suite(**{f"t{place}": "F" for place in range(12)})
+    for number in range(4):
+        told.send(f"pr{number}", down, lane=Lane.REVIEW, change=f"pr-{number}", said="Connection refused")
+        told.wait(minutes=9)
+        speak(told)
+    [message] = slack.messages[HERE]
+    assert "12 tests failed together in 4 builds" in message["text"]
+    assert not news.tell(told.app, told.project)
+
+
 def test_hostile_names_and_messages_are_words(world: World, slack: FakeSlack) -> None:
     """No mention, no link and no markup from a report is anything but text."""
     evil = "<!channel> <https://evil.example|click> *bold* @here :fire: `code` &amp; \u202eabc"
-    world.app.slack = Bot(TOKEN, f"{slack.address}/api/", world.clock, timeout_s=2)
+    connect(world, slack)
     world.app.people = People(projects={world.project: ProjectPeople(channel=HERE)}, address="https://q.example")
     world.send("first", suite(**{evil: "P"}))
     decisions.set_mode(world.app, world.project, "enforce", bearer=OWNER)

@@ -52,6 +52,17 @@ class Site:
         stated = {"change": None, "label": f"the {scope} token", "lifetime": None} | more
         return decisions.create_token(self.world.app, project, scope=scope, lane=lane, bearer=OWNER, **stated)
 
+    def storm(self) -> None:
+        """Let three changes fail in one storm."""
+        suite = {f"t{number}": "P" for number in range(30)}
+        for number in range(6):
+            self.world.send(f"b{number}", suite)
+            self.world.wait(hours=4)
+        down = suite | {f"t{place}": "F" for place in range(12)}
+        for number in range(3):
+            self.world.send(f"pr{number}", down, lane=Lane.REVIEW, change=f"pr-{number}", said="Connection refused")
+            self.world.wait(minutes=9)
+
     def client(
         self,
         *,

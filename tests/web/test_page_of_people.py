@@ -8,8 +8,8 @@ from quarantine.services.news import tell
 from quarantine.services.ownership import names_of_owners
 from quarantine.services.people import People, ProjectPeople
 from quarantine.services.quarantined_list import Wanted, quarantined_list
-from quarantine.slack.fake import TOKEN, FakeSlack, serving
-from quarantine.slack.sending import Bot
+from quarantine.slack.fake import FakeSlack
+from tests.channels import connect
 from tests.web.site import Site
 from tests.world import OWNER, PROJECT
 
@@ -47,14 +47,12 @@ def test_broken_lines_and_owners_nobody_can_reach_are_named(site: Site) -> None:
     assert "ine 4" in text
 
 
-def test_what_is_parked_is_shown_with_how_to_mend_it(site: Site) -> None:
+def test_what_is_parked_is_shown_with_how_to_mend_it(site: Site, slack: FakeSlack) -> None:
     """A channel that vanished is found by whoever looks at the page."""
     owned(site)
-    fake = FakeSlack(clock=site.world.clock)
-    with serving(fake) as address:
-        site.world.app.slack = Bot(TOKEN, f"{address}/api/", site.world.clock, timeout_s=2)
-        tell(site.world.app, PROJECT)
-        deliver(site.world.app, by="one")
+    connect(site.world, slack)
+    tell(site.world.app, PROJECT)
+    deliver(site.world.app, by="one")
     page = site.page(POLICY)
     assert "There is no such channel" in page.text
     assert "quarantine slack parked" in page.text

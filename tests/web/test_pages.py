@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 
 from quarantine.clock import FrozenClock
-from quarantine.domain.outcome import Lane
 from quarantine.services import decisions
 from quarantine.services.app import App
 from quarantine.web.headers import HEADERS
@@ -132,14 +131,7 @@ def test_a_project_shows_its_doubts_with_their_mends(site: Site) -> None:
 
 def test_storms_are_shown_as_incidents(site: Site) -> None:
     """Builds that failed for one outside cause are one incident with its sentence, and are marked."""
-    suite = {f"t{number}": "P" for number in range(30)}
-    for number in range(6):
-        site.world.send(f"b{number}", suite)
-        site.world.wait(hours=4)
-    for number in range(3):
-        down = suite | {f"t{place}": "F" for place in range(12)}
-        site.world.send(f"pr{number}", down, lane=Lane.REVIEW, change=f"pr-{number}", said="Connection refused")
-        site.world.wait(minutes=9)
+    site.storm()
     [incident] = site.world.summary()["incidents"]
     text = site.page(HOME).text
     assert incident["sentence"] in text

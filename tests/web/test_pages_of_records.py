@@ -31,18 +31,6 @@ def names(site: Site, **wanted: Any) -> list[str]:
     return [row["name"].rpartition("::")[2] for row in found["rows"]]
 
 
-def storm(site: Site) -> None:
-    """Let three changes fail in one storm."""
-    suite = {f"t{number}": "P" for number in range(30)}
-    for number in range(6):
-        site.world.send(f"b{number}", suite)
-        site.world.wait(hours=4)
-    for number in range(3):
-        down = suite | {f"t{place}": "F" for place in range(12)}
-        site.world.send(f"pr{number}", down, lane=Lane.REVIEW, change=f"pr-{number}", said="Connection refused")
-        site.world.wait(minutes=9)
-
-
 @pytest.mark.parametrize("path", LISTS)
 def test_lists_without_a_row_say_so(site: Site, path: str) -> None:
     """A new project has every page, and none of them is a table of nothing."""
@@ -266,7 +254,7 @@ def test_builds_are_listed_by_lane_and_page(site: Site) -> None:
 
 def test_an_incident_shows_its_builds_and_tests(site: Site) -> None:
     """The list leads to it, and it to each build and each test."""
-    storm(site)
+    site.storm()
     [incident] = site.world.summary()["incidents"]
     listed = site.page(f"{HOME}/incidents")
     [address] = [href for href in listed.attributes("href") if "/incidents/" in href]

@@ -1,7 +1,6 @@
 """Buttons pressed in Slack: believed when signed, fresh and new; heeded by who pressed them; said in the thread."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,30 +12,22 @@ from quarantine.services import decisions
 from quarantine.services.deliver import deliver
 from quarantine.services.escalate import escalate
 from quarantine.services.people import People, ProjectPeople
-from quarantine.slack.fake import SIGNING_SECRET, TOKEN, FakeSlack, serving
-from quarantine.slack.sending import Bot
+from quarantine.slack.fake import SIGNING_SECRET, FakeSlack
 from quarantine.store import answers, audit, projects
 from quarantine.store.engine import reading, writing
 from quarantine.store.tables import STANDING
+from tests.channels import HERE, connect
 from tests.web.site import Site
-from tests.world import OWNER, World
+from tests.world import OWNER
 
-HERE = "C0LEDGER"
 ADMIN, MEMBER, STRANGER = "U0EVE", "U0BOB", "U0MAL"
-
-
-@pytest.fixture
-def slack(world: World) -> Iterator[FakeSlack]:
-    fake = FakeSlack(clock=world.clock)
-    with serving(fake):
-        yield fake
 
 
 @pytest.fixture
 def client(site: Site, slack: FakeSlack) -> TestClient:
     """Return a caller of a server whose channel has just been told of one test."""
     world = site.world
-    world.app.slack = Bot(TOKEN, f"{slack.address}/api/", world.clock, timeout_s=2)
+    connect(world, slack)
     world.app.people = People(
         projects={world.project: ProjectPeople(channel=HERE)},
         address="https://q.example",
