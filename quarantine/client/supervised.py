@@ -12,6 +12,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, Self
 
 from quarantine.client import supervisor
+from quarantine.client.instants import monotonic_s
 
 __all__ = ["CLOSING_S", "MARK", "Report", "Stream", "Supervised"]
 
@@ -26,6 +28,7 @@ MARK = "RUN_MARK"
 """Variable that marks all that a command starts, to find it when its supervisor was killed."""
 CLOSING_S = 10.0
 """Seconds the supervisor gets to end what it runs."""
+_LOOK_S = 0.01
 
 Stream = int | IO[bytes] | None
 """Where a stream goes, as subprocess takes it; None passes this process's own on."""
@@ -140,10 +143,24 @@ class Supervised:
 
 
 def _kill_marked(mark: str) -> None:
-    """Kill what a command started, when the one who would have known was killed."""
-    wanted = f"{MARK}={mark}".encode()
-    for _ in range(3):  # a process may have forked while the others were looked for
-        for status in Path("/proc").glob("[0-9]*/environ"):
+    """Kill what a command started, when the one who would have known was killed; return once nothing of it runs.
+
+    A process may fork while the others are looked for, and is not gone the moment it is killed: so it is looked again,
+    until none is found, for as long as a supervisor would get.
+    """
+    deadline = monotonic_s() + CLOSING_S
+    while (found := _marked(f"{MARK}={mark}".encode())) and monotonic_s() < deadline:
+        for pid in found:
             with suppress(OSError):
-                if wanted in status.read_bytes().split(b"\0"):
-                    os.kill(int(status.parent.name), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_LOOK_S)
+
+
+def _marked(wanted: bytes) -> list[int]:
+    """Return the processes that have this among their variables; one that has died has none."""
+    found = []
+    for variables in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if wanted in variables.read_bytes().split(b"\0"):
+                found.append(int(variables.parent.name))
+    return found
