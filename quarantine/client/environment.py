@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quarantine.client.errors import ClientConfigurationError
 
@@ -50,19 +50,37 @@ def named(python: str) -> str:
     return str(Path(shutil.which(python) or python).absolute())
 
 
-def environment_of(python: str = sys.executable) -> Environment:
-    """Return what an interpreter says of itself, asked outside the tree so that nothing in there answers for it.
+def asked(
+    python: str, *words: str, what: str, answers: int, mend: str = "Name the interpreter that runs the tests."
+) -> list[Any]:
+    """Return the JSON list that an interpreter prints, asked outside of any tree so that nothing there answers for it.
+
+    Args:
+        python: the interpreter, a path or a name on the PATH.
+        words: its arguments.
+        what: what it is asked, as the end of a sentence.
+        answers: how many values it has to answer with.
+        mend: what to do when it does not say.
 
     Raises:
         ClientConfigurationError: it cannot be run, or does not answer within a minute.
     """
-    command = [named(python), "-c", _PROBE]
     try:
-        done = subprocess.run(command, cwd="/", capture_output=True, check=True, timeout=TIMEOUT_S, text=True)
-        implementation, version, platform, machine, distributions = json.loads(done.stdout)
+        done = subprocess.run([named(python), *words], cwd="/", capture_output=True, check=True, timeout=TIMEOUT_S)
+        return _listed(json.loads(done.stdout), answers)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ClientConfigurationError(
-            f"{python} could not be asked what is installed for it: {error}.",
-            mend="Name the interpreter that runs the tests.",
-        ) from error
+        raise ClientConfigurationError(f"{python} could not be asked {what}: {error}.", mend=mend) from error
+
+
+def _listed(told: Any, answers: int) -> list[Any]:
+    if not isinstance(told, list) or len(told) != answers:
+        raise ValueError("it answered something else")
+    return told
+
+
+def environment_of(python: str = sys.executable) -> Environment:
+    """Return what an interpreter says of itself; raises ClientConfigurationError as `asked` does."""
+    implementation, version, platform, machine, distributions = asked(
+        python, "-c", _PROBE, what="what is installed for it", answers=5
+    )
     return Environment(implementation, version, platform, machine, tuple(distributions))

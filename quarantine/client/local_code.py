@@ -5,16 +5,13 @@ checkout instead; what it points at can be shadowed by the same places of the ot
 cannot be told from the tree it was made of, so nothing that ran with one says anything about another tree.
 """
 
-import json
 import os
-import subprocess
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from quarantine.client.environment import TIMEOUT_S, named
-from quarantine.client.errors import ClientConfigurationError
+from quarantine.client.environment import asked
 
 __all__ = ["COPY", "LocalCode", "local_code"]
 
@@ -79,21 +76,7 @@ def local_code(repository: Path, python: str) -> LocalCode:
     Whatever distribution has the project's own name (of pyproject.toml) counts as a copy, unless it is editable here.
     """
     top = Path(os.path.realpath(repository))
-    try:
-        done = subprocess.run(
-            [named(python), "-c", _PROBE, str(top), _project_name(top)],
-            cwd="/",
-            capture_output=True,
-            check=True,
-            timeout=TIMEOUT_S,
-            text=True,
-        )
-        folders, copies = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ClientConfigurationError(
-            f"{python} could not be asked where it imports from: {error}.",
-            mend="Name the interpreter that runs the tests.",
-        ) from error
+    folders, copies = asked(python, "-c", _PROBE, str(top), _project_name(top), what="where it imports from", answers=2)
     return LocalCode(tuple(os.path.relpath(folder, top) for folder in folders), tuple(copies))
 
 

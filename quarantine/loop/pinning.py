@@ -4,16 +4,13 @@ A change of it is named, and nothing that a run then shows is blamed on the patc
 """
 
 import hashlib
-import json
 import os
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quarantine.client.environment import TIMEOUT_S, Environment, environment_of, named
-from quarantine.client.errors import ClientConfigurationError
+from quarantine.client.environment import Environment, asked, environment_of, named
 from quarantine.client.tree import Tree
 
 __all__ = ["LOCK_FILES", "Pinned", "clean_variables", "lock_files"]
@@ -112,24 +109,12 @@ def lock_files(paths: Iterable[str]) -> list[str]:
 
 
 def _startup(python: str) -> str:
-    folders, path = _asked(python)
+    mend = "Name the interpreter that runs the tests, by --python."
+    folders, path = asked(python, "-c", _STARTUP_PROBE, what="what it loads when it starts", answers=2, mend=mend)
     looked_at = [(folder, glob) for folder in folders for glob in _LOADED_AT_START]
     looked_at += [(folder, glob) for folder in path for glob in _LOADED_AT_START[1:]]
     files = sorted({file for folder, glob in looked_at for file in Path(folder).glob(glob)})
     return _digest(part for file in files if file.is_file() for part in (os.fsencode(file), file.read_bytes()))
-
-
-def _asked(python: str) -> tuple[list[str], list[str]]:
-    command = [named(python), "-c", _STARTUP_PROBE]
-    try:
-        done = subprocess.run(command, cwd="/", capture_output=True, check=True, timeout=TIMEOUT_S, text=True)
-        folders, path = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ClientConfigurationError(
-            f"{python} could not be asked what it loads when it starts: {error}.",
-            mend="Name the interpreter that runs the tests, by --python.",
-        ) from error
-    return folders, path
 
 
 def _matches(path: str, globs: Sequence[str]) -> bool:

@@ -21,7 +21,6 @@ few innocent names, such as `Latest.java`, are protected too.
 
 import json
 import re
-import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -31,8 +30,7 @@ from pathlib import PurePath
 from posixpath import normpath
 from typing import NamedTuple, Self
 
-from quarantine.client.environment import TIMEOUT_S, named
-from quarantine.client.errors import ClientConfigurationError
+from quarantine.client.environment import asked
 from quarantine.loop.errors import BadPatch
 from quarantine.loop.patch import Patch
 
@@ -280,27 +278,13 @@ def installed_modules(python: str | None = None) -> frozenset[str]:
     Raises:
         ClientConfigurationError: it does not answer.
     """
-    path, standard = _search_path(python) if python is not None else (sys.path, [])
+    path, standard = (sys.path, []) if python is None else asked(python, "-I", "-c", _ASK, what=_WHAT, answers=2)
     found = (name for one in distributions(path=path) if not _is_editable(one) for name in _provided(one))
     return frozenset(".".join(steps[:count]) for steps in found for count in range(1, len(steps) + 1)).union(standard)
 
 
+_WHAT = "what is installed for it"
 _ASK = "import json, sys; print(json.dumps([sys.path, sorted(getattr(sys, 'stdlib_module_names', ()))]))"
-
-
-def _search_path(python: str) -> tuple[list[str], list[str]]:
-    """Return where an interpreter looks for modules and what its standard library has, asked outside of any tree."""
-    try:
-        done = subprocess.run(
-            [named(python), "-I", "-c", _ASK], cwd="/", capture_output=True, check=True, timeout=TIMEOUT_S
-        )
-        path, standard = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ClientConfigurationError(
-            f"{python} could not be asked what is installed for it: {error}.",
-            mend="Name the interpreter that runs the tests.",
-        ) from error
-    return path, standard
 
 
 def _is_editable(one: Distribution) -> bool:

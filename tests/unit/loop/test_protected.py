@@ -179,7 +179,7 @@ def test_an_interpreter_that_does_not_answer_is_a_mistake_in_the_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not there, no Python, or silent: it is named, with what to do."""
-    monkeypatch.setattr("quarantine.loop.protected.TIMEOUT_S", 0.1)
+    monkeypatch.setattr("quarantine.client.environment.TIMEOUT_S", 0.1)
     for number, line in enumerate(("exit 1", "echo no", "exec sleep 600")):
         (tmp_path / f"python{number}").write_text(f"#!/bin/sh\n{line}\n")
         (tmp_path / f"python{number}").chmod(0o755)
