@@ -23,13 +23,15 @@ _STATUSES = (Status.QUARANTINED, Status.HELD, Status.BROKEN)
 _NOBODY = "-"
 """What a request says for tests that nobody owns."""
 _MOST_DAYS = 100_000
+_MOST_DIGITS = 4_000
+"""Python reads no number of more; these are far beyond the most days already."""
 _LABEL = 70
 
 
 def wanted_of(params: Mapping[str, str]) -> Wanted:
     """Return what a request asks for; what cannot be meant is as if it were not said."""
     sort, status, older, owner = (params.get(name, "") for name in ("sort", "standing", "older", "owner"))
-    days = int(older) if older.isascii() and older.isdigit() else 0
+    days = int(older[:_MOST_DIGITS]) if older.isascii() and older.isdigit() else 0
     return Wanted(
         status=Status(status) if status in _STATUSES else Status.QUARANTINED,
         sort=sort if sort in SORTS else SORTS[0],

@@ -125,7 +125,7 @@ def test_owners_are_shown_and_filtered_by(judged: Site) -> None:
 def test_what_cannot_be_meant_is_as_if_it_were_not_said() -> None:
     """A hand-written address never breaks the list."""
     assert wanted_of({"standing": "gating", "sort": "x", "older": "-3", "page": "0", "order": "up"}) == Wanted()
-    assert wanted_of({"older": "9" * 400}).older == 100_000
+    assert [wanted_of({"older": "9" * digits}).older for digits in (400, 9_000)] == [100_000, 100_000]
     assert wanted_of({"cause": "a\0b", "owner": "-"}) == Wanted(cause="ab", owner="")
     assert [page_of({"page": text}) for text in ("7", "", "x", "-1", "\u0663", "9" * 99)] == [7, 1, 1, 1, 1, 1]
 
