@@ -3,7 +3,6 @@
 import re
 import sqlite3
 from contextlib import closing
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
 from quarantine.errors import BadConfiguration
+from quarantine.shipped import resource
 from quarantine.store.engine import reading, translated
-
-
-def resource(name: str) -> Path:
-    """Return the folder `name` that ships with the product: inside the wheel, else beside the source."""
-    packaged = Path(str(files("quarantine").joinpath("_data", name)))
-    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[2] / name
 
 
 def configuration(engine: Engine, scripts: Path | None = None) -> Config:

@@ -12,7 +12,7 @@ from quarantine.services import listing, verdict_listing
 from quarantine.services.app import App
 from quarantine.services.company import in_company
 from quarantine.services.overview import overview
-from quarantine.store.migrations import resource
+from quarantine.shipped import resource
 from quarantine.web.auth import COOKIE, Gatekeeper
 from quarantine.web.project_views import project_view
 from quarantine.web.records import Records

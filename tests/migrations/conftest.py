@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from quarantine.store import migrations
+from quarantine.shipped import resource
 from quarantine.store.engine import open_engine
 
 
@@ -25,7 +25,7 @@ class LaterVersion:
     def __init__(self, folder: Path) -> None:
         self.scripts = folder / "later"
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(migrations.resource("alembic"), self.scripts, ignore=ignored)
+        shutil.copytree(resource("alembic"), self.scripts, ignore=ignored)
 
     def migrate(self, upgrade: str) -> Path:
         """Give revision `later` this body, and return the folder of migrations."""
@@ -46,5 +46,5 @@ def later(tmp_path: Path) -> LaterVersion:
 
 def newest() -> str:
     """Return the newest revision of ours."""
-    names = sorted(path.name for path in (migrations.resource("alembic") / "versions").glob("[0-9]*.py"))
+    names = sorted(path.name for path in (resource("alembic") / "versions").glob("[0-9]*.py"))
     return names[-1].partition("_")[0]

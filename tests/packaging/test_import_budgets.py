@@ -89,3 +89,8 @@ def test_a_verdict_that_the_daemon_gives_is_light(tmp_path: Path) -> None:
 def test_the_budget_can_be_exceeded() -> None:
     """A verb that opens the database does load it, so the checks above can fail."""
     assert {"sqlalchemy", "sqlmodel", "numpy"} <= loaded_by("import quarantine.bootstrap")
+
+
+def test_what_makes_pictures_is_loaded_with_the_first_picture() -> None:
+    """A daemon that sends none never pays for it."""
+    assert "resvg_py" not in loaded_by("import quarantine.bootstrap, quarantine.pictures")

@@ -7,7 +7,7 @@ from jinja2 import UndefinedError
 from starlette.requests import Request
 
 from quarantine.domain.outcome import Mode, Status
-from quarantine.store.migrations import resource
+from quarantine.shipped import resource
 from quarantine.web import showing
 from quarantine.web.rendering import Renderer
 from quarantine.web.wording import move_name, standing_name, standing_note
