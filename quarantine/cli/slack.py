@@ -83,7 +83,7 @@ def fake(port: int, actions_url: str) -> None:
     """Run a server that plays Slack on this machine, and show what a channel would show, until it is stopped."""
     from quarantine.slack.fake import SIGNING_SECRET, TOKEN, FakeSlack, serving
 
-    slack = FakeSlack(is_open=True, actions_url=actions_url)
+    slack = FakeSlack(is_open=True, actions_url=actions_url, usable_after_s=1.0)
     try:
         with serving(slack, port) as address:
             say(f"It plays Slack on {address}; open that in a browser. For the daemon, in another shell:")

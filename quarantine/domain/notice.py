@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
+from quarantine.domain.chart import SizeChart
+
 __all__ = ["Action", "Notice", "NoticeKind", "NoticeTest", "Section"]
 
 
@@ -23,6 +25,8 @@ class NoticeKind(StrEnum):
     """Builds failed for one cause outside the tests."""
     ESCALATION = "escalation"
     """Tests have stayed in quarantine too long for their owner not to be told."""
+    WEEKLY = "weekly"
+    """How large the quarantine is and what became of it within a week."""
 
 
 class Action(StrEnum):
@@ -86,6 +90,7 @@ class Notice:
         path: the page to read on, below the server's address; empty for none.
         mentions: Slack ids of the people and groups who are called; never taken from a report.
         small: lines in small print, such as where an owner was found.
+        chart: what is drawn below the lead; ways that take no picture give it in words.
     """
 
     kind: NoticeKind
@@ -96,6 +101,7 @@ class Notice:
     path: str = ""
     mentions: tuple[str, ...] = ()
     small: tuple[str, ...] = field(default=())
+    chart: SizeChart | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` takes back."""
@@ -110,6 +116,7 @@ class Notice:
             sections=tuple(_section(section) for section in values["sections"]),
             mentions=tuple(values["mentions"]),
             small=tuple(values["small"]),
+            chart=SizeChart.from_json(values["chart"]) if values.get("chart") else None,
             **plain,
         )
 

@@ -20,14 +20,12 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from quarantine.clock import system_clock
-from quarantine.slack.cutting import BLOCKS, length
+from quarantine.slack.fake_methods import METHODS, File, no
 
 __all__ = ["FakeSlack", "Fault", "serving"]
 
 TOKEN, SIGNING_SECRET = "xoxb-fake", "fake-signing-secret"
-TEAM = "T0FAKE"
 _BODY_BYTES = 20 * 1024 * 1024
-_TOTAL_CHARACTERS = 13_200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +33,7 @@ class Fault:
     """How the next call of a method goes wrong.
 
     Attributes:
-        method: which, such as `chat.postMessage`; `webhook` for the incoming webhook.
+        method: which, such as `chat.postMessage`; `webhook` for the incoming webhook, `upload` for a file's bytes.
         channel: only for this channel; "" for any.
         status: answer with this HTTP status and do nothing; 0 does not.
         retry_after: with 429, what the header says; None leaves it out.
@@ -67,6 +65,7 @@ class FakeSlack:
         calls: (method, arguments) of every call, refused ones included.
         faults: what goes wrong next; each is used once, in order, by the first call that it is about.
         views: dialogues that were opened.
+        files: what was uploaded, by id; a message shows a file that is whole, and `usable_after_s` old.
         actions_url: where presses of buttons are sent, by the page.
     """
 
@@ -75,6 +74,8 @@ class FakeSlack:
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     faults: deque[Fault] = field(default_factory=deque)
     views: list[dict[str, Any]] = field(default_factory=list)
+    files: dict[str, File] = field(default_factory=dict)
+    usable_after_s: float = 0.0
     clock: Callable[[], datetime] = system_clock
     is_open: bool = False
     """Whether any channel is there as soon as something is posted to it, as the command does it."""
@@ -92,9 +93,9 @@ class FakeSlack:
         """Answer a call of Slack's API; an error is `{"ok": False, "error": CODE}`."""
         with self.lock:
             self.calls.append((method, values))
-            handler = _METHODS.get(method)
+            handler = METHODS.get(method)
             if handler is None:
-                return _no("unknown_method")
+                return no("unknown_method")
             return handler(self, values)
 
     def fault_of(self, method: str, values: Mapping[str, Any]) -> Fault | None:
@@ -151,132 +152,6 @@ class FakeSlack:
         )
 
 
-def _no(error: str) -> dict[str, Any]:
-    return {"ok": False, "error": error}
-
-
-def _fault_of_message(values: Mapping[str, Any]) -> str:
-    """Return the error code Slack would answer to this message with; "" for a sound one."""
-    blocks = values.get("blocks") or []
-    if not blocks and not values.get("text"):
-        return "no_text"
-    if len(blocks) > BLOCKS or any(not _is_sound(block) for block in blocks):
-        return "invalid_blocks"
-    return "msg_blocks_too_long" if length(list(blocks)) > _TOTAL_CHARACTERS else ""
-
-
-_LONGEST = {"header": 150, "section": 3_000}
-
-
-def _is_sound(block: Any) -> bool:
-    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-        return False
-    text = block.get("text")
-    if isinstance(text, dict) and not 0 < len(text.get("text", "")) <= _LONGEST.get(block["type"], 3_000):
-        return False
-    elements = block.get("elements", [])
-    if block["type"] == "context" and not 0 < len(elements) <= 10:  # noqa: PLR2004 - Slack's limit
-        return False
-    if block["type"] == "actions" and not 0 < len(elements) <= 25:  # noqa: PLR2004 - Slack's limit
-        return False
-    return all(len(element.get("value", "")) <= 2_000 for element in elements if isinstance(element, dict))  # noqa: PLR2004 - Slack's limit
-
-
-def _direct(slack: FakeSlack, person: str) -> str:
-    """Return the channel in which the bot talks to one person."""
-    channel = f"D{person[1:]}"
-    slack.channels.setdefault(channel, f"@{person}")
-    return channel
-
-
-def _open_direct(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
-    return {"ok": True, "channel": {"id": _direct(slack, str(values.get("users", "")))}}
-
-
-def _post(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
-    channel = str(values.get("channel", ""))
-    if channel[:1] in ("U", "W") and channel != "WEBHOOK":
-        channel = _direct(slack, channel)
-    if not slack.has(channel):
-        return _no("channel_not_found")
-    if fault := _fault_of_message(values):
-        return _no(fault)
-    thread = values.get("thread_ts")
-    if thread and not any(message["ts"] == thread for message in slack.messages.get(channel, ())):
-        return _no("thread_not_found")
-    ts = slack.new_ts()
-    kept = {name: values[name] for name in ("text", "blocks", "metadata", "thread_ts") if values.get(name)}
-    slack.messages.setdefault(channel, []).append({"ts": ts, "user": "U0BOT", "type": "message", **kept})
-    return {"ok": True, "channel": channel, "ts": ts}
-
-
-def _update(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
-    channel = str(values.get("channel", ""))
-    if not slack.has(channel):
-        return _no("channel_not_found")
-    if fault := _fault_of_message(values):
-        return _no(fault)
-    for message in slack.messages.get(channel, ()):
-        if message["ts"] == values.get("ts"):
-            message.update({name: values[name] for name in ("text", "blocks", "metadata") if values.get(name)})
-            message["edited"] = {"user": "U0BOT", "ts": slack.new_ts()}
-            return {"ok": True, "channel": channel, "ts": message["ts"]}
-    return _no("message_not_found")
-
-
-def _listed(slack: FakeSlack, values: dict[str, Any], *, in_thread: bool) -> dict[str, Any]:
-    channel = str(values.get("channel", ""))
-    if not slack.has(channel):
-        return _no("channel_not_found")
-    found = [
-        message
-        for message in slack.messages.get(channel, ())
-        if (
-            values.get("ts") in (message["ts"], message.get("thread_ts")) if in_thread else not message.get("thread_ts")
-        )
-        and float(message["ts"]) >= float(values.get("oldest") or 0)
-    ]
-    found = found if in_thread else found[::-1]
-    begin, limit = int(values.get("cursor") or 0), int(values.get("limit") or 100)
-    page, rest = found[begin : begin + limit], len(found) > begin + limit
-    if not _is_true(values.get("include_all_metadata")):
-        page = [{name: value for name, value in message.items() if name != "metadata"} for message in page]
-    return {"ok": True, "messages": page, "response_metadata": {"next_cursor": str(begin + limit) if rest else ""}}
-
-
-def _is_true(value: Any) -> bool:
-    return str(value).lower() in ("1", "true")
-
-
-def _history(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
-    return _listed(slack, values, in_thread=False)
-
-
-def _replies(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
-    return _listed(slack, values, in_thread=True)
-
-
-def _whoami(_slack: FakeSlack, _values: dict[str, Any]) -> dict[str, Any]:
-    return {"ok": True, "team": "Fake", "team_id": TEAM, "user": "quarantine", "user_id": "U0BOT", "bot_id": "B0BOT"}
-
-
-def _open(slack: FakeSlack, values: dict[str, Any]) -> dict[str, Any]:
-    view = values.get("view")
-    slack.views.append(json.loads(view) if isinstance(view, str) else dict(view or {}))
-    return {"ok": True, "view": {"id": f"V{len(slack.views)}"}}
-
-
-_METHODS: dict[str, Callable[[FakeSlack, dict[str, Any]], dict[str, Any]]] = {
-    "auth.test": _whoami,
-    "chat.postMessage": _post,
-    "chat.update": _update,
-    "conversations.history": _history,
-    "conversations.open": _open_direct,
-    "conversations.replies": _replies,
-    "views.open": _open,
-}
-
-
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     slack: FakeSlack
@@ -296,12 +171,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def do_POST(self) -> None:
-        """Answer a call, a webhook or a press."""
+        """Answer a call, a webhook, an upload or a press."""
         with suppress(_Dropped, ConnectionError, BrokenPipeError):
             self._post()
 
     def do_GET(self) -> None:
-        """Show the page, or answer a call that reads."""
+        """Show the page or a picture, or answer a call that reads."""
         with suppress(_Dropped, ConnectionError, BrokenPipeError):
             path = urlsplit(self.path)
             if path.path.startswith("/api/"):
@@ -325,7 +200,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(413, b"too large", "text/plain")
             return
         body = self.rfile.read(size)
-        if path.startswith("/services/"):
+        if path.startswith("/upload/"):
+            self._upload(path.removeprefix("/upload/"), body)
+        elif path.startswith("/services/"):
             self._webhook(json.loads(body))
         elif path == "/press":
             self._press(dict(parse_qsl(body.decode())))
@@ -339,7 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "json" in self.headers.get("Content-Type", ""):
             return dict(json.loads(body or b"{}"))
         values: dict[str, Any] = dict(parse_qsl(body.decode(), keep_blank_values=True))
-        for name in ("blocks", "metadata"):
+        for name in ("blocks", "metadata", "files"):
             if isinstance(values.get(name), str):
                 values[name] = json.loads(values[name])
         return values
@@ -348,11 +225,11 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self._before(method, values)
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         if not token:
-            answer = _no("not_authed")
+            answer = no("not_authed")
         elif token != TOKEN:
-            answer = _no("invalid_auth")
+            answer = no("invalid_auth")
         elif fault is not None and fault.error:
-            answer = _no(fault.error)
+            answer = no(fault.error)
         else:
             answer = self.slack.call(method, values)
         self._after(fault)
@@ -389,10 +266,19 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self._before("webhook", values)
         with self.slack.lock:
             self.slack.channels.setdefault("WEBHOOK", "webhook")
-        answer = _no(fault.error) if fault and fault.error else self.slack.call("chat.postMessage", values)
+        answer = no(fault.error) if fault and fault.error else self.slack.call("chat.postMessage", values)
         self._after(fault)
         said = "ok" if answer["ok"] else str(answer["error"])
         self._send(200 if answer["ok"] else 404, said.encode(), "text/plain")
+
+    def _upload(self, file_id: str, body: bytes) -> None:
+        fault = self._before("upload", {})
+        with self.slack.lock:
+            found = self.slack.files.get(file_id)
+            if found is not None:
+                found.content = body
+        self._after(fault)
+        self._send(200 if found else 404, b"OK" if found else b"no such upload", "text/plain")
 
     def _press(self, values: dict[str, str]) -> None:
         from quarantine.slack import fake_page  # noqa: PLC0415 - only whoever looks needs it

@@ -1,4 +1,4 @@
-"""The page of the server that plays Slack: channels with their threads, and buttons that can be pressed."""
+"""The page of the server that plays Slack: channels with their threads, buttons that can be pressed, pictures."""
 
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -34,11 +34,17 @@ button { font: inherit; font-weight: 600; padding: .25rem .75rem; border: 1px so
   margin: .25rem .35rem .25rem 0 }
 button.primary { background: #007a5a; color: #fff }
 button.danger { background: #b3261e; color: #fff }
+img { display: block; max-width: 100%; height: auto; margin: .5rem 0; border: 1px solid var(--line);
+  border-radius: 6px }
 """
 
 
 def page(slack: "FakeSlack", path: str) -> tuple[bytes, str] | None:
     """Return the body and media type of a page; None where there is none."""
+    if path.startswith("/files/"):
+        with slack.lock:
+            found = slack.files.get(path.removeprefix("/files/"))
+        return (found.content, "image/png") if found else None
     if path != "/":
         return None
     with slack.lock:
@@ -84,6 +90,9 @@ def _block(block: Mapping[str, Any], channel: str, ts: str) -> str:
         return f"<h3>{escape(block['text']['text'])}</h3>"
     if kind == "divider":
         return "<hr>"
+    if kind == "image":
+        source = escape(f"/files/{block['slack_file']['id']}", quote=True)
+        return f'<img alt="{escape(block["alt_text"], quote=True)}" src="{source}">'
     if kind == "context":
         return "".join(f"<p><small>{escape(element['text'])}</small></p>" for element in block["elements"])
     if kind == "actions":

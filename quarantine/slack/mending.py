@@ -17,7 +17,7 @@ MENDS: dict[str, str] = {
     "invalid_token": "The webhook is not valid. Make a new one and set QUARANTINE_SLACK_WEBHOOK.",
     "is_archived": "The channel is archived. Unarchive it, or name another one in the settings.",
     "message_not_found": "The message was deleted, so it cannot be updated. The next news begins a new one.",
-    "missing_scope": "The app lacks a permission. Give it chat:write, channels:history and, for private "
+    "missing_scope": "The app lacks a permission. Give it chat:write, files:write, channels:history and, for private "
     "channels, groups:history; then install it again.",
     "msg_blocks_too_long": "The message is too long. That is our mistake: please report it.",
     "msg_too_long": "The message is too long. That is our mistake: please report it.",

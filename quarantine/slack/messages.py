@@ -23,6 +23,7 @@ __all__ = [
     "divider",
     "header",
     "paragraph",
+    "picture",
     "question",
 ]
 
@@ -31,6 +32,7 @@ TEXT_CHARACTERS = 3_000
 HEADER_CHARACTERS = 150
 BUTTON_CHARACTERS = 75
 VALUE_CHARACTERS = 2_000
+ALTERNATIVE_CHARACTERS = 2_000
 FALLBACK_CHARACTERS = 4_000
 _ESCAPED_AT_MOST = 5
 """How long one character may become: `&amp;`. The cut is made before, for one made after it could tear an entity."""
@@ -127,6 +129,12 @@ def context(*lines: str) -> Block:
 def divider() -> Block:
     """Return a line across."""
     return {"type": "divider"}
+
+
+def picture(file_id: str, alternative: str) -> Block:
+    """Return a picture that was uploaded before, with its words for whoever does not see it."""
+    told = cut(one_line(alternative), ALTERNATIVE_CHARACTERS) or "-"
+    return {"type": "image", "slack_file": {"id": file_id}, "alt_text": told}
 
 
 def actions(*buttons: Button) -> Block:

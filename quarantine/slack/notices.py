@@ -20,6 +20,7 @@ from quarantine.slack.messages import (
     divider,
     header,
     paragraph,
+    picture,
 )
 from quarantine.slack.sending import Capabilities
 from quarantine.slack.text import cut, one_line
@@ -50,30 +51,37 @@ def value_read(value: str) -> tuple[str, str]:
     return project, test
 
 
-def messages_of(notice: Notice, address: str, *, can: Capabilities) -> list[Message]:
+def messages_of(
+    notice: Notice, address: str, *, can: Capabilities, picture_id: str = "", why: str = ""
+) -> list[Message]:
     """Return the notice as a message, and what does not fit it as replies.
 
     Args:
         notice: what is said.
         address: where people reach the server, without a slash at its end; without one there are no links.
         can: what the way to Slack can do.
+        picture_id: Slack's name for the picture of the notice's chart; without one the chart is given in words.
+        why: why there is no picture where there might be one, and what helps; it stands in the small print.
     """
-    return pieces(Message.of(notice.title, *_blocks(notice, address, can)))
+    return pieces(Message.of(notice.title, *_blocks(notice, address, can, picture_id, why)))
 
 
-def _blocks(notice: Notice, address: str, can: Capabilities) -> Iterator[Block]:
+def _blocks(notice: Notice, address: str, can: Capabilities, picture_id: str, why: str) -> Iterator[Block]:
     yield header(notice.title)
     called: list[Span] = [span for slack_id in notice.mentions for span in (Mention(slack_id), Plain(" "))]
     if called or notice.lead:
         yield paragraph(*called, Plain(notice.lead))
+    if notice.chart is not None:
+        told = notice.chart.alternative
+        yield picture(picture_id, told) if picture_id else paragraph(Plain(cut(one_line(told), _SENTENCE_CHARACTERS)))
     for number, section in enumerate(notice.sections):
         if number:
             yield divider()
         yield from _section(notice, section, address, can)
     if notice.path and address:
         yield paragraph(Link(f"{address}{notice.path}", "Read on"))
-    if any(one_line(line) for line in notice.small):
-        yield context(*notice.small)
+    if any(one_line(line) for line in (why, *notice.small)):
+        yield context(why, *notice.small)
 
 
 def _section(notice: Notice, section: Section, address: str, can: Capabilities) -> Iterator[Block]:

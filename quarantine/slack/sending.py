@@ -5,6 +5,7 @@ A try that ended unclear (the connection dropped, no answer came in time, the se
 """
 
 import socket
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,14 +13,17 @@ from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from slack_sdk.webhook import WebhookClient
 
 from quarantine.clock import Clock
+from quarantine.domain.sending import Ambiguous, Failed, Later, Sending, Sent
 from quarantine.slack.mending import PASSING, mend_of
 from quarantine.slack.messages import Block, Message
+from quarantine.slack.text import cut, one_line
 
 __all__ = ["Ambiguous", "Bot", "Capabilities", "Failed", "Later", "Sending", "Sent", "Webhook", "wait_of"]
 
@@ -29,42 +33,10 @@ LONGEST_WAIT_S = 3_600.0
 _DEFAULT_WAIT_S = 30.0
 _TOO_MANY, _SERVER = 429, 500
 _LOOKED_THROUGH = 200
+_ALTERNATIVE = 1_000
+"""Characters that Slack keeps as a file's words for those who do not see it."""
 _SINCE_S = 300.0
 """How much earlier than we think a message may have been sent: clocks differ."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """It has arrived; `ts` names it within the channel, None behind a webhook."""
-
-    channel_id: str | None
-    ts: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Later:
-    """Slack asks to wait for so many seconds before anything more is sent to this channel."""
-
-    after_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """It has not arrived. `permanent` says that only a person can mend that, and `mend` how."""
-
-    code: str
-    mend: str
-    permanent: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Ambiguous:
-    """It may have arrived, or not."""
-
-    reason: str
-
-
-Sending = Sent | Later | Failed | Ambiguous
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +47,19 @@ class Capabilities:
     updates: bool = True
     look_ups: bool = True
     buttons: bool = True
+    pictures: bool = True
 
 
 @dataclass(slots=True)
 class Bot:
-    """Slack by a bot token."""
+    """Slack by a bot token. `wait` is how the seconds pass until Slack can show a picture that it has just got."""
 
     token: str = field(repr=False)
     url: str
     clock: Clock
     timeout_s: int = TIMEOUT_S
     capabilities: Capabilities = field(default_factory=Capabilities)
+    wait: Callable[[float], None] = time.sleep
 
     def post(self, channel: str, message: Message, *, key: str, thread: str | None = None) -> Sending:
         """Post a message, in a thread where one is named."""
@@ -150,6 +124,42 @@ class Bot:
         answer = self._asked(lambda client: client.conversations_open(users=[person]))
         return str(answer["channel"]["id"]) if isinstance(answer, Mapping) else answer
 
+    def upload(self, content: bytes, *, name: str, title: str, alternative: str) -> "str | Sending":
+        """Put a picture into the workspace, shown to nobody yet, and return its id; a message can then hold it.
+
+        Doing it again makes another file, which does no harm. An unclear end is `Ambiguous` about the file alone.
+        """
+        told = cut(one_line(alternative), _ALTERNATIVE)
+        place = self._asked(
+            lambda client: client.files_getUploadURLExternal(filename=name, length=len(content), alt_txt=told)
+        )
+        if not isinstance(place, Mapping):
+            return place
+        url, file_id = _text(place.get("upload_url")), _text(place.get("file_id"))
+        if url is None or file_id is None or not url.startswith(("https://", "http://")):
+            return Ambiguous("Slack named no place to upload to.")
+        put = self._put(url, content)
+        if put is not None:
+            return put
+        files: list[dict[str, str | None]] = [{"id": file_id, "title": title}]
+        ended = self._asked(lambda client: client.files_completeUploadExternal(files=files))
+        return file_id if isinstance(ended, Mapping) else ended
+
+    def _put(self, url: str, content: bytes) -> Sending | None:
+        """Send a file's bytes to where Slack wants them; None when they are there."""
+        headers = {"Content-Type": "application/octet-stream"}
+        request = Request(url, content, headers, method="POST")  # noqa: S310 - http or https, checked by the caller
+        try:
+            with urlopen(request, timeout=self.timeout_s) as answer:  # noqa: S310 - the same
+                answer.read(_LOOKED_THROUGH)
+        except HTTPError as error:
+            if error.code == _TOO_MANY:
+                return Later(wait_of(dict(error.headers), self.clock()))
+            return _broken_off(error)
+        except (OSError, HTTPException) as error:
+            return _broken_off(error)
+        return None
+
     def open_view(self, trigger_id: str, view: Block) -> Sending:
         """Open a dialogue for whoever has just pressed a button."""
         return self._sent(lambda client: client.views_open(trigger_id=trigger_id, view=view))
@@ -185,7 +195,9 @@ class Webhook:
     clock: Clock
     timeout_s: int = TIMEOUT_S
     capabilities: Capabilities = field(
-        default_factory=lambda: Capabilities(threads=False, updates=False, look_ups=False, buttons=False)
+        default_factory=lambda: Capabilities(
+            threads=False, updates=False, look_ups=False, buttons=False, pictures=False
+        )
     )
 
     def post(self, channel: str, message: Message, *, key: str, thread: str | None = None) -> Sending:  # noqa: ARG002 - as Bot.post; a webhook has its own channel

@@ -7,7 +7,7 @@ import pytest
 
 from quarantine.errors import NotAllowed
 from quarantine.slack.fake import SIGNING_SECRET, TOKEN, FakeSlack, Fault, serving
-from quarantine.slack.messages import Button, Message, Plain, actions, paragraph
+from quarantine.slack.messages import Button, Message, Plain, actions, paragraph, picture
 from quarantine.slack.sending import Ambiguous, Bot, Failed, Later, Sent, Webhook, wait_of
 from quarantine.slack.signing import Press, pressed, verify
 
@@ -119,6 +119,34 @@ def test_a_webhook_posts_and_tells_of_its_errors(slack: FakeSlack) -> None:
     assert isinstance(answer, Failed)
     assert answer.permanent
     assert not hook.capabilities.threads
+
+
+def upload(slack: FakeSlack) -> object:
+    return bot(slack).upload(b"bytes", name="a.png", title="a", alternative="<&> in words")
+
+
+def test_an_upload_ends_in_an_id_that_a_message_can_show(slack: FakeSlack) -> None:
+    """The file is whole and shared nowhere; a message that names it is taken, and one that names another is not."""
+    file_id = upload(slack)
+    assert isinstance(file_id, str)
+    assert slack.files[file_id].content == b"bytes"
+    assert not slack.messages
+    assert isinstance(bot(slack).post(CHANNEL, Message.of("x", picture(file_id, "words")), key="k1"), Sent)
+    answer = bot(slack).post(CHANNEL, Message.of("x", picture("F0GONE", "words")), key="k2")
+    assert isinstance(answer, Failed)
+    assert answer.code == "invalid_blocks"
+
+
+@pytest.mark.parametrize("method", ["files.getUploadURLExternal", "upload", "files.completeUploadExternal"])
+def test_each_step_of_an_upload_has_its_own_end(slack: FakeSlack, method: str) -> None:
+    """Waiting as asked, unclear, refused: each is told apart, and none of them is tried again here."""
+    slack.faults.append(Fault(method=method, status=429, retry_after="9"))
+    assert upload(slack) == Later(9.0)
+    for fault in (Fault(method=method, status=500), Fault(method=method, drop="before")):
+        slack.faults.append(fault)
+        assert isinstance(upload(slack), Ambiguous)
+    slack.faults.append(Fault(method=method, status=403) if method == "upload" else Fault(method=method, error="x"))
+    assert isinstance(upload(slack), Failed)
 
 
 def test_a_press_is_verified_and_read(slack: FakeSlack) -> None:
