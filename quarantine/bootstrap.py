@@ -1,11 +1,12 @@
 """The composition root: settings in, a running product out. Everything that is chosen is chosen here."""
 
 from datetime import time
+from typing import cast
 from zoneinfo import ZoneInfo
 
 from quarantine.clock import Clock, system_clock
 from quarantine.config import ProjectPeople, Quiet, Settings, Weekday
-from quarantine.policy.calendar import QuietHours, zone_of
+from quarantine.policy.calendar import QuietHours, WeeklySchedule, zone_of
 from quarantine.policy.criteria import Policy
 from quarantine.policy.escalation import Ladder
 from quarantine.services import people as services
@@ -42,12 +43,19 @@ def _people_of_project(people: ProjectPeople) -> services.ProjectPeople:
         quiet=_quiet(people.quiet, zone) if people.quiet else None,
         ladder=Ladder(first_days=people.escalate_after_days, repeat_days=people.escalate_again_days),
         owners={owner.casefold(): slack for owner, slack in people.owners.items()},
+        weekly=_weekly(people.weekly, zone),
     )
 
 
 def _quiet(quiet: Quiet, zone: ZoneInfo) -> QuietHours:
     days = frozenset(map(_DAYS.index, quiet.days or _DAYS))
     return QuietHours(time.fromisoformat(quiet.begin), time.fromisoformat(quiet.end), zone, days)
+
+
+def _weekly(due: str, zone: ZoneInfo) -> WeeklySchedule:
+    day, _, at = due.partition(" ")
+    wall = time.fromisoformat(at)
+    return WeeklySchedule(zone, _DAYS.index(cast("Weekday", day)), wall.hour, wall.minute)
 
 
 _DAYS: tuple[Weekday, ...] = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -4,7 +4,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -21,6 +21,7 @@ SECRETS = {
 """Environment variables that fill in keys of `slack`, for what should not lie in a file."""
 LaneWord = Literal["trunk", "review", "agent"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+WeeklyTime = Annotated[str, Field(pattern=rf"^({'|'.join(get_args(Weekday))}) ([01]\d|2[0-3]):[0-5]\d$")]
 WallTime = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
 
 
@@ -74,6 +75,7 @@ class ProjectPeople(Strict):
     escalate_again_days: Annotated[int, Field(ge=1, le=90)] = Field(
         7, description="Days until the owner is told again."
     )
+    weekly: WeeklyTime = Field("monday 09:00", description="When the report of the week before is due, in the zone.")
     owners: dict[str, str] = Field(
         default_factory=dict,
         description="Owners of CODEOWNERS, such as `@acme/mail`, to Slack ids of people, groups or channels.",

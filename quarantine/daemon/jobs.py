@@ -28,6 +28,7 @@ SPOOL_TICK_S = 1
 TICK_S = 60
 SPEAK_TICK_S = 10
 LADDER_TICK_S = 600
+WEEKLY_TICK_S = 300
 JOB_RUNS_KEPT = timedelta(days=90)
 """Far longer than any period, so that none is claimed twice."""
 
@@ -110,6 +111,7 @@ class Ticking:
         for spool in spools:
             self._scheduler.add_job(self._drain, "interval", [spool], seconds=SPOOL_TICK_S, **once)
             self._scheduler.add_job(spool.sweep, "interval", hours=1, **once)
+        self._scheduler.add_job(people.issue_weeks, "interval", [app], seconds=WEEKLY_TICK_S, **once)
         if app.people.projects:
             people.begin(app)
             self._scheduler.add_job(people.walk_ladders, "interval", [app], seconds=LADDER_TICK_S, **once)

@@ -1,4 +1,4 @@
-"""What the daemon does for people: tells the news, walks the escalation ladders, delivers what is in the outbox."""
+"""What the daemon does for people: tells the news, walks the ladders, issues weekly reports, delivers the outbox."""
 
 import logging
 import os
@@ -8,8 +8,10 @@ from collections.abc import Callable
 from functools import partial
 
 from quarantine.errors import Busy, NotFound
-from quarantine.services import deliver, escalate, news
+from quarantine.services import deliver, escalate, news, weekly_issue
 from quarantine.services.app import App
+from quarantine.store import projects
+from quarantine.store.engine import reading
 
 log = logging.getLogger("quarantine.daemon")
 
@@ -32,6 +34,14 @@ def speak(app: App, by: str) -> deliver.Round:
         if people.channel is not None:
             _of_project(app, slug, news.tell)
     return deliver.deliver(app, by=by)
+
+
+def issue_weeks(app: App) -> None:
+    """Make the weekly reports that are due, of every project, and tell those who are told."""
+    with reading(app.engine) as connection:
+        slugs = [project.slug for project in projects.every(connection)]
+    for slug in slugs:
+        _of_project(app, slug, weekly_issue.issue_due)
 
 
 def walk_ladders(app: App) -> None:

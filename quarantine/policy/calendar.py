@@ -149,6 +149,10 @@ class WeeklySchedule:
         period = self._ending(ended)
         return period if period.due_at > now else self._ending(ended + _WEEK)
 
+    def before(self, period: Period) -> Period:
+        """Return the week before."""
+        return self._ending(period.start.astimezone(self.zone).date())
+
     def period_named(self, key: str) -> Period:
         """Return the week of a key; raises BadInput when there is no such week."""
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["listed", "lowered", "named", "percent", "plural"]
+__all__ = ["days_of", "listed", "lowered", "named", "percent", "plural"]
 
 
 def plural(count: int, noun: str) -> str:
@@ -13,6 +13,13 @@ def plural(count: int, noun: str) -> str:
 def percent(share: float) -> str:
     """Return a share as percent with three significant digits: `0.1 %`, `12.5 %`."""
     return f"{100 * share:.3g} %"
+
+
+def days_of(days: float | None) -> str:
+    """Return a number of days as people say it: `12 days`, `under a day`; `none` for None."""
+    if days is None:
+        return "none"
+    return "under a day" if days < 1 else plural(int(days), "day")
 
 
 def listed(parts: Sequence[str]) -> str:

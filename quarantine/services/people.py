@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from quarantine.policy.calendar import QuietHours, instant_of
+from quarantine.policy.calendar import QuietHours, WeeklySchedule, instant_of
 from quarantine.policy.escalation import Ladder
 
 _UTC = ZoneInfo("UTC")
@@ -22,6 +22,7 @@ class ProjectPeople:
         quiet: hours in which nothing is said.
         ladder: after how many quarantined days whom is told.
         owners: Slack ids by owner as CODEOWNERS writes them, in lower case.
+        weekly: when the report of a week is due, and whose weeks they are.
     """
 
     zone: ZoneInfo = _UTC
@@ -30,6 +31,7 @@ class ProjectPeople:
     quiet: QuietHours | None = None
     ladder: Ladder = field(default_factory=Ladder)
     owners: Mapping[str, str] = field(default_factory=dict)
+    weekly: WeeklySchedule = field(default_factory=lambda: WeeklySchedule(_UTC))
 
     def speaks_at(self, now: datetime, *, can_wait: bool) -> datetime:
         """Return the first instant from `now` on at which something may be said; what can wait waits for the digest."""

@@ -185,6 +185,21 @@ def _assess(
             one.exit = assess_exit(_streak(one, history, followed.get(one.pair)), alpha, app.policy)
 
 
+def exits_of(
+    app: App,
+    connection: Connection,
+    project: Project,
+    rows: Sequence[dict[str, Any]],
+    columns: Mapping[str, History],
+) -> dict[listings.Pair, ExitAssessment]:
+    """Assess the exit of each of these quarantined standings in a few queries; `columns` has their variants."""
+    found = [_Standing(row) for row in rows]
+    tests = [row["test"] for row in rows]
+    failed = listings.failures_since_window(connection, project.id, Status.QUARANTINED, tests)
+    _assess(app, project, found, columns, _followed(connection, project, found, failed))
+    return {one.pair: one.exit for one in found if one.exit is not None}
+
+
 def _followed(
     connection: Connection,
     project: Project,

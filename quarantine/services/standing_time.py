@@ -17,13 +17,13 @@ from quarantine.store.projects import Project
 def cases_of(connection: Connection, project: Project, tests: Iterable[int]) -> dict[int, Case]:
     """Return what the ladder needs to know of each of these tests."""
     wanted = sorted(set(tests))
-    spans = _spans(connection, project.id, wanted)
+    spans = spans_out(connection, project.id, wanted)
     enforced = enforced_spans(_mode_changes(connection, project))
     told = answers.escalations_of(connection, project.id, wanted)
     said = answers.of_tests(connection, project.id, wanted)
     return {
         test: Case(
-            spans=overlap(union(spans.get(test, ())), enforced),
+            spans=overlap(spans.get(test, ()), enforced),
             told=tuple(map(_told, told.get(test, ()))),
             answers=tuple(map(_answer, said.get(test, ()))),
         )
@@ -31,15 +31,15 @@ def cases_of(connection: Connection, project: Project, tests: Iterable[int]) -> 
     }
 
 
-def _spans(connection: Connection, project_id: int, tests: list[int]) -> dict[int, list[Span]]:
-    """Return when each test was quarantined in any variant."""
+def spans_out(connection: Connection, project_id: int, tests: Iterable[int]) -> dict[int, tuple[Span, ...]]:
+    """Return when each test was quarantined in any variant, whatever the mode; one that never was is left out."""
     moves: dict[tuple[int, str], list[Transition]] = defaultdict(list)
     for row in standings.moves_of_tests(connection, project_id, tests):
         moves[row["test"], row["variant_hash"]].append(_transition(row))
     spans: dict[int, list[Span]] = defaultdict(list)
     for (test, _), transitions in moves.items():
         spans[test] += spans_of(transitions)
-    return spans
+    return {test: union(found) for test, found in spans.items() if found}
 
 
 def _transition(row: Mapping[str, Any]) -> Transition:

@@ -207,6 +207,23 @@ class PressRow(SQLModel, table=True):
     at: datetime
 
 
+class WeekRow(SQLModel, table=True):
+    """The quarantine-size report of one week, as it was made: it is shown as it is from then on.
+
+    `week` is an ISO week such as 2026-W48, `body` the report as compressed JSON. `issued_at` says when it was told;
+    None for one that somebody asked for before it was due to be.
+    """
+
+    __tablename__ = "week"
+    __table_args__: ClassVar[tuple[SchemaItem, ...]] = (of_project(),)
+
+    project_id: int = Field(primary_key=True)
+    week: str = Field(primary_key=True, max_length=8)
+    made_at: datetime
+    issued_at: datetime | None = None
+    body: bytes = Field(sa_type=LargeBinary)
+
+
 OWNERS = table_of(OwnersRow)
 RAISED = table_of(RaisedRow)
 ANSWER = table_of(AnswerRow)
@@ -216,3 +233,4 @@ THREAD = table_of(ThreadRow)
 THREAD_TEST = table_of(ThreadTestRow)
 OUTBOX = table_of(OutboxRow)
 PRESS = table_of(PressRow)
+WEEK = table_of(WeekRow)

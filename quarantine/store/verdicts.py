@@ -74,6 +74,17 @@ def figures(connection: Connection, project_id: int, ticket: str | None) -> list
     return [dict(row) for row in connection.execute(query.order_by(VERDICT.c.number)).mappings()]
 
 
+def settled_within(connection: Connection, project_id: int, begin: datetime, end: datetime) -> list[dict[str, Any]]:
+    """Return the final verdicts asked for from `begin` until before `end`, in order, as `figures` does."""
+    query = select(*[VERDICT.c[name] for name in _FIGURES]).where(
+        VERDICT.c.project_id == project_id,
+        VERDICT.c.asked_at >= begin,
+        VERDICT.c.asked_at < end,
+        VERDICT.c.final.is_(True),
+    )
+    return [dict(row) for row in connection.execute(query.order_by(VERDICT.c.number)).mappings()]
+
+
 def newest(connection: Connection, project_id: int, limit: int) -> list[dict[str, Any]]:
     """Return the newest verdicts with their sentences, the newest first, without what was asked and answered."""
     query = select(*[VERDICT.c[name] for name in (*_FIGURES, "sentence")]).where(VERDICT.c.project_id == project_id)

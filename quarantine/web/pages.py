@@ -20,6 +20,7 @@ from quarantine.web.rendering import Renderer
 from quarantine.web.sign_in import SignIn
 from quarantine.web.verdict_views import attempts_view, latest_view, verdict_view
 from quarantine.web.views import test_view
+from quarantine.web.weekly import Weekly
 
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -41,6 +42,7 @@ class Pages:
             Route("/projects/{project}/verdicts/{id}", self.verdict),
             Route("/projects/{project}/attempts", self.attempts),
             Route("/static/{name}", self.static),
+            *Weekly(self.app, self.gatekeeper, self.renderer).routes(),
             *Records(self.app, self.gatekeeper, self.renderer).routes(),
             *SignIn(self.gatekeeper, self.renderer).routes(),
         ]

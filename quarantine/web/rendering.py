@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -56,6 +57,12 @@ class Renderer:
 
     def _asset_path(self, name: str) -> str:
         return f"/static/{name}?v={self.assets[name].version}"
+
+    def file(self, template: str, *, root: str, **values: Any) -> str:
+        """Return a page as one file, which holds its sheet and links to the server at `root`."""
+        sheet = Markup(self.assets["style.css"].content.decode())  # noqa: S704 - our own
+        rendered = self._templates.get_template(template)
+        return rendered.render(root=root, address=root, signed_in=False, sheet=sheet, **values)
 
     def page(
         self, request: Request, template: str, *, status: int = 200, signed_in: bool = False, **values: Any

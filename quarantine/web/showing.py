@@ -8,7 +8,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from quarantine.junit.texts import plain_text
-from quarantine.policy.wording import percent
+from quarantine.policy.wording import days_of, percent
 
 LONGEST = 2_000
 """Characters of any one text on a page, unless a template asks for fewer."""
@@ -149,4 +149,5 @@ FILTERS = {
     "moment": moment,
     "day": day,
     "age": age,
+    "days": days_of,
 }

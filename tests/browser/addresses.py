@@ -39,6 +39,8 @@ def addresses(shop: Shop) -> dict[str, str]:
         "no-incidents": "/projects/atlas/incidents",
         "reports": f"{HOME}/reports",
         "policy": f"{HOME}/policy",
+        "weekly": f"{HOME}/weekly",
+        "weekly-new": "/projects/atlas/weekly",
         "test": f"{HOME}/tests/test_retry",
         "test-hostile": f"{HOME}/tests/{hostile}",
         "test-held": f"{HOME}/tests/{held}",
