@@ -98,6 +98,7 @@ class Settings(Strict):
         pattern=r"^https?://[^\s]+$",
         description="Where people reach this server: links in messages begin with it.",
     )
+    templates: Path | None = Field(None, description="A folder whose templates stand in for ours of the same name.")
     slack: Slack = Field(Slack.model_validate({}), description="How the daemon reaches Slack.")
     project: dict[str, ProjectPeople] = Field(
         default_factory=dict, description="For each project, who is told, where and when."

@@ -73,5 +73,6 @@ def command(
                 f"{settings.loopback_lane} lane. Nobody is admin over HTTP."
             )
 
-    web = create_web(app, open_lane=None if tokens_needed else Lane(settings.loopback_lane))
+    open_lane = None if tokens_needed else Lane(settings.loopback_lane)
+    web = create_web(app, open_lane=open_lane, templates=settings.templates)
     server.serve(app, web, listener, spools, ready=ready)

@@ -12,7 +12,6 @@ from quarantine.services import listing, verdict_listing
 from quarantine.services.app import App
 from quarantine.services.company import in_company
 from quarantine.services.overview import overview
-from quarantine.shipped import resource
 from quarantine.web.auth import COOKIE, Gatekeeper
 from quarantine.web.project_views import project_view
 from quarantine.web.records import Records
@@ -28,10 +27,10 @@ _FOREVER = "public, max-age=31536000, immutable"
 class Pages:
     """The handlers of the pages: who asks, what the services tell, which template prints it."""
 
-    def __init__(self, app: App, gatekeeper: Gatekeeper) -> None:
+    def __init__(self, app: App, gatekeeper: Gatekeeper, renderer: Renderer) -> None:
         self.app = app
         self.gatekeeper = gatekeeper
-        self.renderer = Renderer(resource("templates"))
+        self.renderer = renderer
 
     def routes(self) -> list[BaseRoute]:
         """Return every page's route."""

@@ -88,7 +88,13 @@ class Records:
         told = await run_in_threadpool(listing.project, self._app, slug)
         people = await run_in_threadpool(people_listing.of, self._app, slug)
         return self._page(
-            request, "policy.html", told=told, project=slug, people=people, **policy_view(self._app.policy)
+            request,
+            "policy.html",
+            told=told,
+            project=slug,
+            people=people,
+            faults=self._renderer.faults,
+            **policy_view(self._app.policy),
         )
 
     def _page(self, request: Request, template: str, **values: Any) -> Response:
