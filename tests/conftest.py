@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,12 @@ from tests.world import START, World
 
 settings.register_profile("quarantine", derandomize=True, deadline=None, database=None)
 settings.load_profile("quarantine")  # the same examples in each run: a test that fails, fails again
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C be heard by what tests start, also where a shell started these tests in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # children inherit it, and would never end
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -248,10 +248,13 @@ def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
     )
     assert demo.stderr is not None
     with demo:
-        assert demo.stderr.readline() == "10 of 71 builds are in.\n"
-        assert list(temporary.glob("quarantine-demo-*"))
-        demo.send_signal(signal.SIGINT)
-        assert "the temporary folder is gone" in demo.stderr.read()
+        try:
+            assert demo.stderr.readline() == "10 of 71 builds are in.\n"
+            assert list(temporary.glob("quarantine-demo-*"))
+            demo.send_signal(signal.SIGINT)
+            assert "the temporary folder is gone" in demo.stderr.read()
+        finally:
+            demo.kill()  # so that one that does not end is a failure, and no wait without an end
     assert demo.returncode == 130
     assert list(temporary.glob("quarantine-demo-*")) == []
     assert [path.name for path in here.iterdir()] == [".git"]
