@@ -35,6 +35,8 @@ def command(context: click.Context, where: Where, test: str, *, recompute: bool,
 
 def _lines(told: dict[str, Any]) -> list[str]:
     lines = [told["name"], f"{told['test']}   {'gating' if told['gating'] else 'not gating'} ({told['mode']})"]
+    if told.get("formerly"):  # a daemon of an earlier version knows of no renames
+        lines.append(f"formerly {', '.join(told['formerly'])}")
     if told["barred"]:
         lines.append(told["barred"])
     for variant in told["variants"]:

@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "reruns": ("quarantine.cli.reruns", "Show, or do, the reruns the daemon wants."),
     "enter": ("quarantine.cli.enter", "Quarantine a test by hand, until a date, with a reason."),
     "release": ("quarantine.cli.release", "Let a quarantined test gate again, with a reason."),
+    "alias": ("quarantine.cli.alias", "Let a renamed test go by its new name, with a reason."),
     "enforce": ("quarantine.cli.mode", "Act on the decisions of a project."),
     "observe": ("quarantine.cli.mode", "Only show what would have been decided."),
     "junit": ("quarantine.cli.junit", "Show what is read in JUnit files."),

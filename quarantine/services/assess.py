@@ -218,7 +218,7 @@ class Assessor:
         if self._cap is None:
             connection, project_id = self.intake.connection, self.intake.project.id
             taken = {row["test"] for row in standings.with_status(connection, project_id, Status.QUARANTINED)}
-            size = builds.last_trunk_size(connection, project_id) or self.intake.tests
+            size = builds.last_trunk_size(connection, project_id) or self.intake.tests - self.intake.project.retired
             self._cap = assess_cap(len(taken), size, self.intake.policy)
         return self._cap
 

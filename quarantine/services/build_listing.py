@@ -1,6 +1,6 @@
 """What pages show of builds: a page of them, and one with its reports, its run events and why each test failed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -108,7 +108,7 @@ def _failures(
                 "why": why,
                 "sentence": sentence,
                 "quarantined": moves.get(pair, {}).get("to_status") == Status.QUARANTINED,
-                "found": _found(judged, naming.id_of(test), failure["variant_hash"], keys),
+                "found": _found(judged, naming.ids_of(test), failure["variant_hash"], keys),
                 **{name: failure[name] for name in ("outcome", "tries", "passed_on_retry", "signature")},
                 **{name: failure[name] for name in ("kind", "message")},
             }
@@ -147,7 +147,7 @@ def _of_head(
 
 
 def _found(
-    judged: Sequence[Mapping[str, Any]], test: str, variant_hash: str, keys: Mapping[str, Mapping[str, str]]
+    judged: Sequence[Mapping[str, Any]], ids: Collection[str], variant_hash: str, keys: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
     """Return what each verdict on the build found of this test in this variant."""
     variant = dict(keys.get(variant_hash, {}))
@@ -155,5 +155,5 @@ def _found(
         {"verdict": verdict["number"], **{name: row[name] for name in ("finding", "effect", "sentence")}}
         for verdict in judged
         for row in verdict["answer"]["tests"]
-        if row["id"] == test and dict(row["variant"] or {}) == variant
+        if row["id"] in ids and dict(row["variant"] or {}) == variant
     ]

@@ -1,7 +1,7 @@
 """What stands around one test: tests that fail in the same builds, failures folded by signature, what people did."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -47,7 +47,7 @@ def in_company(app: App, slug: str, name: str) -> dict[str, Any]:
             variant["company"] = _company(connection, project, test["ordinal"], failures)
             variant["marks"] = _marks(connection, project, variant)
             variant["began"] = _began(connection, project, variant)
-        found["audit"] = _audit(connection, project, found["test"])
+        found["audit"] = _audit(connection, project, naming.ids_of(test))
     return found
 
 
@@ -146,9 +146,9 @@ def _marks(connection: Connection, project: Project, variant: Mapping[str, Any])
     return {seq: "storm" if seq in struck else marks[seq] for seq in seqs if seq in struck or seq in marks}
 
 
-def _audit(connection: Connection, project: Project, test: str) -> list[dict[str, Any]]:
+def _audit(connection: Connection, project: Project, ids: Collection[str]) -> list[dict[str, Any]]:
     rows = listings.audit_without(connection, project.id, _NOT_OF_TESTS, _AUDIT_LOOKED_AT)
-    about = [row for row in rows if isinstance(row["detail"], dict) and row["detail"].get("test") == test]
+    about = [row for row in rows if isinstance(row["detail"], dict) and row["detail"].get("test") in ids]
     return [
         {"action": row["action"], "by": row["actor"], "at": row["at"].isoformat()}
         | {"reason": str(row["detail"].get("reason") or "")}

@@ -15,10 +15,10 @@ from quarantine.junit import signature
 from quarantine.junit.texts import clip
 from quarantine.policy.history import Advance, History, advance
 from quarantine.services.intake import Intake
+from quarantine.services.renamed_runs import Told
 from quarantine.store import builds
 from quarantine.store import outcomes as codes_of
 from quarantine.store.outcomes import CODES, Codes, Mask, Outcomes
-from quarantine.store.roster import Ordinals
 
 MESSAGE_CHARACTERS = 2_000
 DETAIL_CHARACTERS = 20_000
@@ -40,6 +40,7 @@ class Batch:
         tests: ordinals, without duplicates.
         first, last: outcome code of the first and of the last try.
         fresh: whether no earlier upload of the build had this test; only then the first try can be a trial.
+        called: of the tests that have several names, the ordinal of the one that was told.
         _signatures: those asked for so far, by place.
     """
 
@@ -50,6 +51,7 @@ class Batch:
     first: Codes
     last: Codes
     fresh: Mask
+    called: Mapping[int, int] = field(default_factory=dict)
     _signatures: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -89,14 +91,14 @@ def by_variant(build: Build, runs: Sequence[Run]) -> Mapping[VariantKeys, Sequen
     return {tuple(sorted((dict(build.variant) | dict(extra)).items())): group for extra, group in groups.items()}
 
 
-def batch_of(variant: VariantKeys, runs: Sequence[Run], ordinals: Ordinals, seen: Codes | None) -> Batch:
+def batch_of(told: Told, seen: Codes | None) -> Batch:
     """Return the batch; `seen` holds what earlier uploads of the build said, over all ordinals, or None."""
-    tests = ordinals.astype(np.intp, copy=False)
-    results = list(map(_RESULTS_OF, runs))
+    tests = told.tests.astype(np.intp, copy=False)
+    results = list(map(_RESULTS_OF, told.runs))
     first = np.array([_CODE_BY_IDENTITY[id(tries[0].outcome)] for tries in results], np.uint8)
     last = np.array([_CODE_BY_IDENTITY[id(tries[-1].outcome)] for tries in results], np.uint8)
     fresh = np.ones(len(tests), np.bool_) if seen is None else seen[tests] == codes_of.ABSENT
-    return Batch(variant, variant_hash(variant), runs, tests, first, last, fresh)
+    return Batch(told.variant, variant_hash(told.variant), told.runs, tests, first, last, fresh, told.called)
 
 
 def advance_by(history: History, batch: Batch, counted: Mask, intake: Intake, pairs: int) -> Advance:
@@ -122,6 +124,7 @@ def store_outcomes(intake: Intake, batch: Batch, counted: Mask) -> None:
     outcomes = _no_outcomes(intake, batch.variant_hash, is_run=not intake.build.is_rerun)
     outcomes.codes[batch.tests] = batch.first | (batch.last << np.uint8(4))
     outcomes.counted[batch.tests] = counted
+    outcomes.called.update(batch.called)
     codes_of.insert(intake.connection, intake.project.id, outcomes)
 
 

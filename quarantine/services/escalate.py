@@ -279,6 +279,8 @@ def _section(project: str, one: Overdue) -> Section:
         ("leaves after", listed(list(one.lacking)) if one.lacking else "the next clean trunk build"),
         ("level", str(one.step.level)),
     ]
+    if former := naming.formerly(one.test):
+        facts.append(("formerly", named(former)))
     text: tuple[str, ...] = ()
     if one.proposal is not None:
         text = (f"Delete it: {one.proposal.delete}", f"Let it gate again: {one.proposal.gate}")

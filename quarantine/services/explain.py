@@ -58,6 +58,7 @@ def explain(app: App, slug: str, name: str, *, recomputed: bool = False) -> dict
         "mode": project.mode.value,
         "test": naming.id_of(test),
         "name": naming.display_of(test),
+        "formerly": naming.formerly(test),
         "raw": {"suite": test["suite"], "classname": test["classname"], "name": test["name"], "file": test["file"]},
         "unique": test["unique_id"],
         "barred": naming.barred(test),

@@ -28,7 +28,7 @@ from quarantine.services.naming import display_of
 from quarantine.services.question import Question
 from quarantine.services.reach_index import ReachIndex
 from quarantine.services.sides import Base, Columns, Side
-from quarantine.store import builds, heads, histories, roster, standings
+from quarantine.store import aliases, builds, heads, histories, roster, standings
 from quarantine.store import outcomes as codes_of
 from quarantine.store.outcomes import Mask, Outcomes
 from quarantine.store.projects import Project
@@ -154,6 +154,8 @@ class View:
                 quarantined[row["test"]] = True
         excused = quarantined & (project.mode is Mode.ENFORCE) & ~case.must_pass
         before = case.judged["seq"]
+        newest = codes_of.newest_complete_on_trunk(connection, project.id, variant_hash, before=before, tests=tests)
+        carriers = aliases.carriers(connection, project.id) if newest else {}
         return cls(
             case,
             variant_hash,
@@ -162,7 +164,7 @@ class View:
             like=case.base.side.columns(variant_hash, tests, among=case.base.comparable),
             first=case.head.columns(variant_hash, tests, among=[before]),
             history=history,
-            trunk=codes_of.newest_complete_on_trunk(connection, project.id, variant_hash, before=before, tests=tests),
+            trunk=next(iter(codes_of.as_one([newest], carriers)), None) if newest else None,
             quarantined=quarantined,
             gating=~excused,
         )

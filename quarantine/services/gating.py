@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Mode, Status
 from quarantine.services.app import App
-from quarantine.services.naming import bare_names, id_of, spellings_of
+from quarantine.services.naming import bare_names, ids_of, spellings_of
 from quarantine.store import histories, projects, roster, standings
 from quarantine.store.engine import reading
 
@@ -160,7 +160,7 @@ def _spelled(connection: Connection, project_id: int, scopes: Mapping[int, Scope
     for test, variants in histories.variants_on_trunk(connection, project_id, sharing).items():
         for spelling in sharing[test] if variants else ():
             claims[spelling].add(test)
-    spelled: Scopes = {id_of(rows[test]): scope for test, scope in scopes.items()}
+    spelled: Scopes = {each: scope for test, scope in scopes.items() for each in ids_of(rows[test])}
     for spelling, tests in claims.items():
         if tests <= scopes.keys() and len({scopes[test] for test in tests}) == 1:
             spelled[spelling] = scopes[min(tests)]

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import Connection
 
 from quarantine.domain.build import ChangedPart
 from quarantine.policy.wording import plural
 from quarantine.services.app import App
-from quarantine.services.naming import display_of
+from quarantine.services.naming import display_of, present_spellings_of
 from quarantine.services.reach_index import ReachIndex
-from quarantine.store import presence, projects, roster
+from quarantine.store import aliases, presence, projects, roster
 from quarantine.store.engine import reading
+from quarantine.store.projects import Project
 
 __all__ = ["Impacted", "impacted_by"]
 
@@ -60,7 +62,8 @@ def impacted_by(app: App, slug: str, changed: Sequence[ChangedPart], *, base_com
         project = projects.by_slug(connection, slug)
         index = app.reach.of(connection, project, project.tests)
         present = np.flatnonzero(presence.tests_of_trunk(connection, project.id, base_commit, tests=project.tests))
-        spelled = _spelled(index, set(present.tolist()))
+        spelled = _spelled(index, set(present.tolist())) | _renamed(connection, project, index, present.tolist())
+        spelled = {ordinal: name for ordinal, name in spelled.items() if name}
         nameless = [ordinal for ordinal in present.tolist() if ordinal not in spelled]
         rows = roster.rows(connection, project.id, nameless)
     unknown = tuple(sorted({display_of(row) for row in rows.values()}))
@@ -87,6 +90,21 @@ def _spelled(index: ReachIndex | None, present: set[int]) -> dict[int, str]:
     names = index.reach.tests
     links = zip(index.rows.tolist(), index.ordinals.tolist(), strict=True)
     return {ordinal: names[row] for row, ordinal in sorted(links, reverse=True) if ordinal in present}
+
+
+def _renamed(
+    connection: Connection, project: Project, index: ReachIndex | None, present: Iterable[int]
+) -> dict[int, str]:
+    """Return the runner's present name of each of these tests that was renamed; empty where no map has it yet."""
+    if index is None or not project.retired:
+        return {}
+    renamed = set(aliases.carriers(connection, project.id).values()).intersection(present)
+    names: dict[int, set[str]] = {ordinal: set() for ordinal in renamed}
+    for row, ordinal in zip(index.rows.tolist(), index.ordinals.tolist(), strict=True):
+        if ordinal in renamed:
+            names[ordinal].add(index.reach.tests[row])
+    rows = roster.rows(connection, project.id, renamed)
+    return {test: min(names[test] & present_spellings_of(row), default="") for test, row in rows.items()}
 
 
 def _why(everywhere: Iterable[tuple[str, str]], changed: int, hit: int, of: int) -> str:

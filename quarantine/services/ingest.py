@@ -19,7 +19,7 @@ from quarantine.domain.outcome import Lane
 from quarantine.domain.report import Run, RunEvent
 from quarantine.errors import BadReport
 from quarantine.junit import Document, Reading, Upload, read_together
-from quarantine.services import archive, assess, canary, counting, storms
+from quarantine.services import archive, assess, canary, counting, renames, storms
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.attribution import attribute
@@ -28,12 +28,13 @@ from quarantine.services.canary import CanaryState
 from quarantine.services.confirming import TreeOutcomes, confirm_earlier
 from quarantine.services.intake import Intake
 from quarantine.services.naming import SOUND_BUILDS
+from quarantine.services.renamed_runs import Told, told
 from quarantine.services.traces import traces_of
 from quarantine.store import audit, builds, histories, owners, projects, roster
 from quarantine.store import outcomes as codes_of
 from quarantine.store.engine import reading, writing
 from quarantine.store.projects import Project
-from quarantine.store.roster import Ordinals, Roster
+from quarantine.store.roster import Roster
 from quarantine.store.sql import storable
 
 T = TypeVar("T")
@@ -207,7 +208,7 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Taken:
         told = {(row["kind"], row["where"]) for row in builds.run_events(connection, project.id, [seq])}
         traces = [row for row in traces if (row["kind"], row["where"]) not in told]
     cached = app.roster(project.id)
-    cached.refresh(connection, project.id, project.tests)
+    cached.refresh(connection, project.id, project.tests, project.renames)
     taken = Taken(connection, project, build, seq, now, offer.bearer.actor, _known(known, seq, kept), canary_state)
     if known and kept.accepted <= stored and not traces:
         return taken
@@ -221,7 +222,7 @@ def _take(app: App, connection: Connection, slug: str, offer: _Offer) -> Taken:
     builds.add_run_events(connection, project.id, seq, events)
 
     resolved = [
-        (variant, runs, _ordinals(connection, project, cached, runs, build=build, seq=seq))
+        _resolved(connection, project, cached, variant, runs, build=build, seq=seq)
         for variant, runs in counting.by_variant(build, upload.runs).items()
     ]
     if known is None and build.lane is Lane.TRUNK and not build.is_rerun:
@@ -274,28 +275,34 @@ def _reserve(app: App, build: Build, reserve: int | None, pairs: int) -> int | N
     return app.policy.reserve_factor * pairs if reserve is None and is_first_full else reserve
 
 
-def _ordinals(
-    connection: Connection, project: Project, cached: Roster, runs: Sequence[Run], *, build: Build, seq: int
-) -> Ordinals:
+def _resolved(
+    connection: Connection,
+    project: Project,
+    cached: Roster,
+    variant: VariantKeys,
+    runs: Sequence[Run],
+    *,
+    build: Build,
+    seq: int,
+) -> Told:
     if build.lane is not Lane.TRUNK:
         _refuse_invented(cached, project, runs)
-    ordinals = cached.resolve(connection, project.id, runs, stream=build.stream, build_seq=seq)
-    if build.lane is Lane.TRUNK and not all(map(attrgetter("origin.unique"), runs)):
-        shared = [ordinal for ordinal, run in zip(ordinals.tolist(), runs, strict=True) if not run.origin.unique]
+    names = cached.resolve(connection, project.id, runs, stream=build.stream, build_seq=seq)
+    found = told(connection, project, cached, variant, runs, names=names, build=build, seq=seq)
+    if build.lane is Lane.TRUNK and not all(map(attrgetter("origin.unique"), found.runs)):
+        shared = [test for test, run in zip(found.tests.tolist(), found.runs, strict=True) if not run.origin.unique]
         roster.mark_not_unique(connection, project.id, shared)
-    return ordinals
+    return found
 
 
-def _heal(
-    connection: Connection, project: Project, resolved: Sequence[tuple[VariantKeys, Sequence[Run], Ordinals]]
-) -> None:
+def _heal(connection: Connection, project: Project, resolved: Sequence[Told]) -> None:
     """Note which of the ids that once stood for several tests this trunk run tells of once."""
     marked = roster.not_unique(connection, project.id)
     if not marked:
         return
-    told = [(test, run) for _, runs, tests in resolved for test, run in zip(tests.tolist(), runs, strict=True)]
-    repeated = {test for test, run in told if not run.origin.unique}
-    sound = marked.intersection(test for test, _ in told) - repeated
+    seen = [(test, run) for one in resolved for test, run in zip(one.tests.tolist(), one.runs, strict=True)]
+    repeated = {test for test, run in seen if not run.origin.unique}
+    sound = marked.intersection(test for test, _ in seen) - repeated
     roster.note_sound(connection, project.id, sorted(sound), needed=SOUND_BUILDS)
 
 
@@ -311,14 +318,12 @@ def _refuse_invented(cached: Roster, project: Project, runs: Sequence[Run]) -> N
         )
 
 
-def _take_variants(
-    intake: Intake, resolved: Sequence[tuple[VariantKeys, Sequence[Run], Ordinals]]
-) -> tuple[int, list[str]]:
+def _take_variants(intake: Intake, resolved: Sequence[Told]) -> tuple[int, list[str]]:
     """Take each variant in; return the highest pair number and a sentence for each transition."""
     pairs = intake.project.pairs
     sentences: list[str] = []
-    for variant, runs, ordinals in resolved:
-        new_pairs, said = _take_variant(intake, variant, runs, ordinals, pairs)
+    for one in resolved:
+        new_pairs, said = _take_variant(intake, one, pairs)
         pairs += new_pairs
         sentences += said
     return pairs, sentences
@@ -334,16 +339,14 @@ def _event_row(event: RunEvent) -> dict[str, str]:
     }
 
 
-def _take_variant(
-    intake: Intake, variant: VariantKeys, runs: Sequence[Run], ordinals: Ordinals, pairs: int
-) -> tuple[int, list[str]]:
+def _take_variant(intake: Intake, found: Told, pairs: int) -> tuple[int, list[str]]:
     """Count, confirm and assess the runs of one variant; return new pairs and a sentence for each transition."""
     connection, project_id, build = intake.connection, intake.project.id, intake.build
     before = codes_of.of_build(
-        connection, project_id, intake.seq, variant_hash=variant_hash(variant), tests=intake.tests
+        connection, project_id, intake.seq, variant_hash=variant_hash(found.variant), tests=intake.tests
     )
-    batch = counting.batch_of(variant, runs, ordinals, before.codes if before else None)
-    builds.add_variant(connection, project_id, batch.variant_hash, dict(variant), intake.seq)
+    batch = counting.batch_of(found, before.codes if before else None)
+    builds.add_variant(connection, project_id, batch.variant_hash, dict(found.variant), intake.seq)
     history, trunk_builds = histories.load(connection, project_id, batch.variant_hash)
     history.grow(int(batch.tests.max(initial=-1)) + 1)
     already_failing = history.fail_streak[batch.tests] > 0
@@ -353,6 +356,7 @@ def _take_variant(
     advanced = counting.advance_by(history, batch, counted, intake, pairs)
     counting.store_outcomes(intake, batch, counted)
     counting.store_failures(intake, batch, counted, history, already_failing)
+    renames.note(intake, batch, history, is_news=advanced.new_pairs > 0 or before is not None)
     assessor = assess.Assessor(intake, batch, history, TreeOutcomes.of(intake, batch.variant_hash))
     said = assess.after_batch(
         assessor, is_head=advanced.is_head, attribution=attribution, confirmed=confirm_earlier(intake, batch)

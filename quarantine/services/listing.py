@@ -14,7 +14,7 @@ from quarantine.policy.transitions import gates
 from quarantine.services import naming, plausibility
 from quarantine.services.app import App
 from quarantine.services.gating import quarantined_in
-from quarantine.store import builds, histories, incidents, projects, roster, standings, tokens
+from quarantine.store import aliases, builds, histories, incidents, projects, roster, standings, tokens
 from quarantine.store.engine import reading
 from quarantine.store.projects import Project
 
@@ -43,7 +43,7 @@ def head(project: Project) -> dict[str, Any]:
     return {
         "project": project.slug,
         "mode": project.mode.value,
-        "tests": project.tests,
+        "tests": project.size,
         "builds": project.builds,
         "created_at": project.created_at.isoformat(),
     }
@@ -83,6 +83,7 @@ def told(connection: Connection, project: Project, rows: Sequence[Mapping[str, A
         {
             "test": naming.id_of(tests[row["test"]]),
             "name": naming.display_of(tests[row["test"]]),
+            "formerly": naming.formerly(tests[row["test"]]),
             "variant": variants.get(row["variant_hash"], {}),
             "variant_hash": row["variant_hash"],
             "status": row["status"],
@@ -188,10 +189,10 @@ def counts(connection: Connection, project: Project, standing_now: Sequence[Mapp
         kept = worst.get(row["test"], order[-1])
         worst[row["test"]] = min(kept, row["status"], key=order.index)
     by_status = Counter(worst.values())
-    would_gate = project.tests - sum(scope.everywhere for scope in quarantined_in(connection, project.id).values())
+    would_gate = project.size - sum(scope.everywhere for scope in quarantined_in(connection, project.id).values())
     return {
-        "tests": project.tests,
-        "gating": would_gate if project.mode is Mode.ENFORCE else project.tests,
+        "tests": project.size,
+        "gating": would_gate if project.mode is Mode.ENFORCE else project.size,
         "would_gate": would_gate,
         "quarantined": by_status[Status.QUARANTINED],
         "held": by_status[Status.HELD],
@@ -204,6 +205,7 @@ def suspects(connection: Connection, project: Project) -> int:
     suspected = np.zeros(project.tests, np.bool_)
     for _, history in histories.every(connection, project.id):
         suspected[: len(history)] |= history.heads > 0
+    suspected[list(aliases.carriers(connection, project.id))] = False
     return int(np.count_nonzero(suspected))
 
 

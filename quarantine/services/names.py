@@ -1,7 +1,7 @@
 """Many names at once: the tests that a client's list of names means, remembered from one question to the next.
 
 A loop sends the same list with each attempt, so a name that was resolved stays resolved until the project has a new
-test, or trunk has run one for the first time: then it may stand for another one.
+test, trunk has run one for the first time, or one was renamed: then it may stand for another one.
 
 A test that trunk runs comes before one that only another lane has told of, also where the name is the whole of the
 latter and no more than the last part of the former: else an agent could report a test of the bare name that is asked
@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from quarantine.domain.identity import ID_PREFIX
-from quarantine.services.naming import bare_names, id_of, spellings_of
+from quarantine.services.naming import bare_names, bare_names_of, ids_of, spellings_of
 from quarantine.store import histories, roster
 from quarantine.store.projects import Project
 
@@ -28,11 +28,11 @@ Tests = tuple[int, ...]
 class NameCache:
     """What names stand for, by project. Guarded by the app's lock."""
 
-    _held: dict[int, tuple[tuple[int, int], dict[str, Tests]]] = field(default_factory=dict)
+    _held: dict[int, tuple[tuple[int, int, int], dict[str, Tests]]] = field(default_factory=dict)
 
     def resolve(self, connection: Connection, project: Project, names: Iterable[str]) -> dict[str, Tests]:
         """Return the tests that each name stands for; the project's counters are those of this transaction."""
-        project_id, counters = project.id, (project.tests, project.pairs)
+        project_id, counters = project.id, (project.tests, project.pairs, project.renames)
         held = self._held.get(project_id)
         if held is None or held[0] != counters:
             held = self._held[project_id] = (counters, {})
@@ -55,10 +55,10 @@ def _resolved(connection: Connection, project_id: int, names: list[str]) -> dict
     exact: dict[str, list[int]] = defaultdict(list)
     loose: dict[str, list[int]] = defaultdict(list)
     for row in [*roster.named(connection, project_id, bare), *_by_id(connection, project_id, wanted)]:
-        for spelling in (spellings_of(row) | {id_of(row)}) & wanted:
+        for spelling in (spellings_of(row) | ids_of(row)) & wanted:
             exact[spelling].append(row["ordinal"])
-        if row["name"] in wanted:
-            loose[row["name"]].append(row["ordinal"])
+        for name in bare_names_of(row) & wanted:
+            loose[name].append(row["ordinal"])
     meant = {name: (set(exact[name]), set(loose[name])) for name in names}
     shared = {test for whole, part in meant.values() if len(whole | part) > 1 for test in whole | part}
     variants = histories.variants_on_trunk(connection, project_id, shared) if shared else {}

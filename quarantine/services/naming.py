@@ -10,6 +10,7 @@ from quarantine.domain.identity import ID_PREFIX, TestName
 from quarantine.domain.spelling import spellings
 from quarantine.errors import NotFound
 from quarantine.policy.criteria import Policy
+from quarantine.policy.wording import named
 from quarantine.store import histories, roster
 from quarantine.store.projects import Project
 
@@ -21,7 +22,7 @@ _SOUGHT_CHARACTERS = 200
 
 
 def id_of(row: dict[str, Any]) -> str:
-    """Return the opaque id of a stored test."""
+    """Return the opaque id of a stored test, which no rename changes."""
     return f"{ID_PREFIX}{bytes(row['digest']).hex()}"
 
 
@@ -35,9 +36,39 @@ def name_of(connection: Connection, project: Project, test: int) -> str:
     return display_of(roster.rows(connection, project.id, [test])[test])
 
 
+def formerly(row: dict[str, Any]) -> list[str]:
+    """Return the names that a stored test went by before, the latest first."""
+    return [display_of(former) for former in row.get("former", ())]
+
+
+def formerly_sentence(row: dict[str, Any]) -> str:
+    """Return a sentence that says what a stored test was called before, led by a blank; empty where it never was."""
+    return f" Formerly {named(formerly(row))}." if row.get("former") else ""
+
+
+def ids_of(row: dict[str, Any]) -> frozenset[str]:
+    """Return every id that a stored test goes by: its own, and those of the names it has had since."""
+    return frozenset(f"{ID_PREFIX}{digest.hex()}" for digest in row.get("names", [bytes(row["digest"])]))
+
+
 def spellings_of(row: dict[str, Any]) -> frozenset[str]:
-    """Return the accepted spellings of a stored test, the opaque id left out."""
+    """Return the accepted spellings of a stored test, those of its former names too, the opaque ids left out."""
+    return present_spellings_of(row).union(*map(present_spellings_of, row.get("former", ())))
+
+
+def present_spellings_of(row: dict[str, Any]) -> frozenset[str]:
+    """Return the accepted spellings of the name that a stored test has now."""
     return spellings(TestName(tuple(row["suite"]), row["classname"], row["name"]), row["file"])
+
+
+def goes_by(row: dict[str, Any], name: str) -> bool:
+    """Return whether a stored row is what an id or a name stands for, whatever else may go by it."""
+    return name in ids_of(row) or name in bare_names_of(row) or name in spellings_of(row)
+
+
+def bare_names_of(row: dict[str, Any]) -> frozenset[str]:
+    """Return the last part of every name of a stored test."""
+    return frozenset([row["name"], *(former["name"] for former in row.get("former", ()))])
 
 
 def find(connection: Connection, project: Project, name: str) -> dict[str, Any]:
@@ -51,7 +82,7 @@ def find(connection: Connection, project: Project, name: str) -> dict[str, Any]:
             raise NotFound(f"No test of {project.slug} has the id {name}.", mend="See `quarantine list`.")
         return row
     rows = roster.named(connection, project.id, bare_names(name))
-    found = [row for row in rows if name == row["name"] or name in spellings_of(row)]
+    found = [row for row in rows if name in bare_names_of(row) or name in spellings_of(row)]
     exact = [row for row in found if name in spellings_of(row)] or found
     if len(exact) > 1:  # a name that another lane made up takes nothing from one that trunk runs
         variants = histories.variants_on_trunk(connection, project.id, [row["ordinal"] for row in exact])
@@ -97,5 +128,5 @@ def never_reason(connection: Connection, project: Project, policy: Policy, test:
         return "its id stands for several tests, so its history is nobody's."
     if not row["stable_id"]:
         return "its id is another case in each process, so its history is nobody's."
-    glob = policy.barring_glob(*spellings_of(row), id_of(row))
+    glob = policy.barring_glob(*present_spellings_of(row), *ids_of(row))
     return f"the policy never quarantines {glob!r}." if glob else None

@@ -223,7 +223,7 @@ def _item(row: Mapping[str, Any], move: Move, test: dict[str, Any], said: Callab
         cause=move.cause,
         said=said(move.cause) if is_signature else "",
         state=move.news.value,
-        sentence=row["reason"],
+        sentence=row["reason"] + naming.formerly_sentence(test),
         by=row["actor"],
         at=row["at"],
     )
@@ -251,7 +251,7 @@ def _tell_raised(desk: Desk) -> None:
             cause=row["change"] or "",
             said="",
             state="possible regression",
-            sentence=row["sentence"],
+            sentence=row["sentence"] + naming.formerly_sentence(test),
             by="policy",
             at=row["at"],
         )

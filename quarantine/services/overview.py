@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Status
 from quarantine.domain.verdict import Finding
-from quarantine.services import listing, naming, plausibility
+from quarantine.services import listing, naming, plausibility, renames
 from quarantine.services.app import App
 from quarantine.store import builds, incidents, listings, projects, roster, standings
 from quarantine.store.engine import reading
@@ -24,6 +24,7 @@ OLD_DAYS = 30
 """Days in quarantine after which a test needs its owner."""
 _BUILDS, _MOVES, _INCIDENTS, _REFUSED = 10, 12, 3, 3
 _ALARM_DAYS, _ALARMS, _LOOKED_AT = 7, 5, 40
+_RENAMES = 5
 
 
 def overview(app: App, slug: str) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def overview(app: App, slug: str) -> dict[str, Any]:
             "suspects": listing.suspects(connection, project),
             "standing": listing.told(connection, project, shown),
             "size": _size(connection, project, by_status[Status.QUARANTINED], now),
-            "needs": _needs(connection, project, by_status[Status.QUARANTINED], now),
+            "needs": _needs(connection, project, by_status[Status.QUARANTINED], now) | _renames(connection, project),
             "latest_builds": [listing.build_row(row) for row in builds.latest(connection, project.id, _BUILDS)],
             "transitions": listing.latest_moves(connection, project, _MOVES),
             "moves": listings.count_moves(connection, project.id),
@@ -107,6 +108,18 @@ def _needs(
         and {"test": naming.id_of(oldest), "name": naming.display_of(oldest), "days": (now - old[0]["since"]).days},
         "alarms": _alarms(connection, project, now),
         "alarm_days": _ALARM_DAYS,
+    }
+
+
+def _renames(connection: Connection, project: Project) -> dict[str, Any]:
+    """Return the tests that look renamed and have something to lose by it, and how many others do."""
+    found = renames.proposed(connection, project)
+    losing = [one for one in found if one["at_stake"]]
+    shown = losing[:_RENAMES]
+    return {
+        "renames": shown,
+        "renames_left_out": len(losing) - len(shown),
+        "other_renames": len(found) - len(losing),
     }
 
 

@@ -71,7 +71,7 @@ def _file_of(test: dict[str, Any]) -> str:
     """Return the file a test lies in: as reports say, else the longest its names spell that looks like one of tests."""
     if test["file"]:
         return str(test["file"]).replace("\\", "/").lstrip("/")
-    spelled = {name.partition("::")[0] for name in naming.spellings_of(test) if ".py::" in name}
+    spelled = {name.partition("::")[0] for name in naming.present_spellings_of(test) if ".py::" in name}
     return max(filter(_is_test_module, sorted(spelled)), key=len, default="")
 
 

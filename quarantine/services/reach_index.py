@@ -78,12 +78,16 @@ class ReachIndex:
         return found
 
 
+_Held = tuple[tuple[int, int, int], ReachIndex | None]
+"""An index, and the numbers of the project that it was made for."""
+
+
 @dataclass(slots=True)
 class ReachCache:
-    """The index of each project, kept until a newer map or a new test comes in. Guarded by the app's lock."""
+    """The index of each project, kept until a map, a test or a rename comes in. Guarded by the app's lock."""
 
-    _held: dict[int, tuple[int, int, ReachIndex | None]] = field(default_factory=dict)
-    _functions: dict[int, tuple[int, int, ReachIndex | None]] = field(default_factory=dict)
+    _held: dict[int, _Held] = field(default_factory=dict)
+    _functions: dict[int, _Held] = field(default_factory=dict)
 
     def of(self, connection: Connection, project: Project, tests: int) -> ReachIndex | None:
         """Return the project's index for `tests` ordinals; None when it has no map."""
@@ -103,7 +107,7 @@ class ReachCache:
 
 
 def _kept(
-    held: dict[int, tuple[int, int, ReachIndex | None]],
+    held: dict[int, _Held],
     connection: Connection,
     project: Project,
     tests: int,
@@ -111,10 +115,11 @@ def _kept(
 ) -> ReachIndex | None:
     newest = reaches.newest(connection, project.id)
     known = held.get(project.id)
-    if known is None or known[:2] != (newest, tests):
+    numbers = (newest, tests, project.renames)
+    if known is None or known[0] != numbers:
         index = _index(connection, project.id, maps(connection, project.id)) if newest else None
-        known = held[project.id] = (newest, tests, index)
-    return known[2]
+        known = held[project.id] = (numbers, index)
+    return known[1]
 
 
 def _index(connection: Connection, project_id: int, maps: Sequence[ReachMap]) -> ReachIndex | None:

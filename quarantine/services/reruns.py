@@ -19,7 +19,8 @@ from quarantine.services import naming
 from quarantine.services.app import App
 from quarantine.services.assess import alpha_of
 from quarantine.services.confirming import TreeOutcomes
-from quarantine.store import builds, heads, histories, projects, roster, standings
+from quarantine.store import aliases, builds, heads, histories, projects, roster, standings
+from quarantine.store.aliases import Carriers
 from quarantine.store.engine import reading
 from quarantine.store.projects import Project
 
@@ -55,10 +56,16 @@ class _Gathered:
     waiting: list[Waiting] = field(default_factory=list)
     builds: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
+    retired: Carriers = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read which ordinals are further names of tests: nothing is reported of them any more."""
+        self.retired = aliases.carriers(self.connection, self.project.id)
 
     def add_pending_heads(self) -> None:
         """Add every head that a pass of its tree would confirm."""
-        pending = heads.pending(self.connection, self.project.id, self.now - LOOKED_BACK)
+        found = heads.pending(self.connection, self.project.id, self.now - LOOKED_BACK)
+        pending = [row for row in found if row["test"] not in self.retired]
         names = self._names({row["test"] for row in pending})
         wanted = {row["variant_hash"] for row in pending}
         columns = {name: histories.load(self.connection, self.project.id, name)[0] for name in wanted}
@@ -112,7 +119,7 @@ class _Gathered:
         settled = self._standing(Status.BROKEN, Status.QUARANTINED)
         for variant_hash, history in histories.every(self.connection, self.project.id):
             failing = np.flatnonzero(history.fail_streak >= self.policy.broken_failures).tolist()
-            failing = [test for test in failing if (variant_hash, test) not in settled]
+            failing = [test for test in failing if (variant_hash, test) not in settled and test not in self.retired]
             trees = TreeOutcomes(self.connection, self.project.id, variant_hash, len(history))
             names = self._names(failing)
             for test in failing:

@@ -20,8 +20,9 @@ from quarantine.domain.outcome import Lane, Outcome
 from quarantine.policy.findings import Tries
 from quarantine.policy.run_causes import is_signal, is_unexplained
 from quarantine.services.traces import BROKE_OFF
-from quarantine.store import builds, verdicts
+from quarantine.store import aliases, builds, verdicts
 from quarantine.store import outcomes as codes_of
+from quarantine.store.aliases import Carriers
 from quarantine.store.outcomes import Mask, Outcomes
 
 Counts = NDArray[np.int32]
@@ -168,6 +169,7 @@ def tries_of(failed: Iterable[bool]) -> Tries:
 def head_of(connection: Connection, project_id: int, judged: Mapping[str, Any], tests: int) -> Side:
     """Return every run of the judged build's tree that counts; the build alone when nobody knows its tree."""
     variants = codes_of.variants_of_build(connection, project_id, judged["seq"])
+    carriers = aliases.carriers(connection, project_id)
     lane, uploads = Lane(judged["lane"]), {}
     for variant in variants:
         if judged["tree"] is None:
@@ -178,6 +180,7 @@ def head_of(connection: Connection, project_id: int, judged: Mapping[str, Any], 
                 connection, project_id, variant, tree=judged["tree"], setting=judged["setting"], tests=tests
             )
             uploads[variant] = [one for one in found if lane in one.lane.speaks_for]
+        codes_of.as_one(uploads[variant], carriers)
     rows = _speaking(_rows(connection, project_id, uploads), judged)
     return Side.of(connection, project_id, _among(uploads, rows), rows)
 
@@ -222,8 +225,9 @@ def base_of(
         ]
         for variant in variants
     }
+    carriers = aliases.carriers(connection, project_id)
     for several in found.values():
-        several.sort(key=lambda one: one.arrival)
+        codes_of.as_one(several, carriers).sort(key=lambda one: one.arrival)
     rows = _speaking(_rows(connection, project_id, found), judged)
     rows = {seq: row for seq, row in rows.items() if row["stream"] == judged["stream"]}
     agreeing = {seq: row for seq, row in rows.items() if _agree(row["environment_hash"], judged["environment_hash"])}
@@ -238,12 +242,13 @@ def base_of(
             or (judged["complete"] and row["complete"])
         )
     )
-    side = replace(side, uploads={**side.uploads, **_other_variants(connection, project_id, side, comparable, tests)})
+    others = _other_variants(connection, project_id, side, comparable, carriers=carriers, tests=tests)
+    side = replace(side, uploads={**side.uploads, **others})
     return Base(side, comparable, elsewhere=bool(rows) and not agreeing)
 
 
 def _other_variants(
-    connection: Connection, project_id: int, side: Side, comparable: Iterable[int], tests: int
+    connection: Connection, project_id: int, side: Side, comparable: Iterable[int], *, carriers: Carriers, tests: int
 ) -> dict[str, list[Outcomes]]:
     """Return what comparable runs of the base did in variants that the head has not, such as another browser."""
     found: dict[str, list[Outcomes]] = defaultdict(list)
@@ -251,7 +256,7 @@ def _other_variants(
         for variant in codes_of.variants_of_build(connection, project_id, seq):
             if variant not in side.uploads:
                 whole = codes_of.of_build(connection, project_id, seq, variant_hash=variant, tests=tests)
-                found[variant] += [whole] if whole else []
+                found[variant] += codes_of.as_one([whole], carriers) if whole else []
     return found
 
 

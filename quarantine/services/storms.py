@@ -88,7 +88,7 @@ def _rates(intake: Intake, variant_hash: str, history: History) -> tuple[dict[st
         for test, count in failures.items()
         if test < len(history)
     }
-    return rates, max(intake.tests, len(rates))
+    return rates, max(intake.tests - intake.project.retired, len(rates))
 
 
 def _record(intake: Intake, storm: Storm) -> None:

@@ -20,7 +20,7 @@ from quarantine.reach.columns import BLOB, BODY, MODULE
 from quarantine.reach.functions import MODULE_LEVEL
 from quarantine.reach.globs import ReachedBy
 from quarantine.services.facts import Case
-from quarantine.services.naming import spellings_of
+from quarantine.services.naming import present_spellings_of
 from quarantine.services.reach_index import ReachIndex
 from quarantine.store import roster
 from quarantine.store.outcomes import Mask
@@ -167,7 +167,7 @@ class _Reading:
         found: dict[str, set[str]] = defaultdict(set)
         passed = np.flatnonzero(self.passing).tolist()
         for row in roster.rows(self.case.connection, self.case.project.id, passed).values():
-            for spelling in spellings_of(row):
+            for spelling in present_spellings_of(row):
                 path, _, rest = spelling.partition("::")
                 if rest and path.endswith(".py"):
                     found[path].add(rest.partition("[")[0].replace("::", "."))

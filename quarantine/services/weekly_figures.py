@@ -20,7 +20,7 @@ from quarantine.services import assess, naming
 from quarantine.services.app import App
 from quarantine.services.quarantined_list import exits_of
 from quarantine.services.strength import strength_of
-from quarantine.store import builds, histories, lately, listings, raised, roster, standings, verdicts
+from quarantine.store import aliases, builds, histories, lately, listings, raised, roster, standings, verdicts
 from quarantine.store.projects import Project
 
 SHOWN = 10
@@ -226,7 +226,9 @@ def _exits(week: Weekly, found: Mapping[int, Prediction], outlook: Outlook) -> T
 def suspects(week: Weekly) -> Tests:
     """Return the tests that gate and come closest to entry, with what is still lacking."""
     connection, project = week.connection, week.project
-    pairs = lately.suspected(connection, project.id, week.now - 2 * _LATELY, _SUSPECTS)
+    retired = aliases.carriers(connection, project.id)
+    recent = lately.suspected(connection, project.id, week.now - 2 * _LATELY, _SUSPECTS)
+    pairs = [(variant_hash, test) for variant_hash, test in recent if test not in retired]
     columns = histories.of_variants(connection, project.id, {name for name, _ in pairs}, tests=project.tests)
     keys = builds.variants(connection, project.id)
     found = []

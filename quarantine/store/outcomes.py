@@ -5,8 +5,8 @@ says what its first try was, the last one what its last try was.
 """
 
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -18,6 +18,7 @@ from quarantine.store.tables import BUILD, OUTCOMES
 
 CODES = {Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERRORED: 3, Outcome.SKIPPED: 4}
 ABSENT, PASSED, FAILED, ERRORED, SKIPPED = range(5)
+_LOOKED_BACK_BUILDS = 100
 
 Codes = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -68,6 +69,7 @@ class Outcomes:
         arrival: the upload's number; the first upload's for a whole build.
         codes: one byte a test, first try in the low half, last try in the high half; shape (tests,).
         counted: whether the first try is a counted trial; shape (tests,).
+        called: of the tests that have several names, the ordinal of the name it was told of by.
     """
 
     arrival: int
@@ -80,6 +82,7 @@ class Outcomes:
     received_at: datetime
     codes: Codes
     counted: Mask
+    called: dict[int, int] = field(default_factory=dict)
 
 
 def _outcomes(row: RowMapping, tests: int) -> Outcomes:
@@ -94,7 +97,17 @@ def _outcomes(row: RowMapping, tests: int) -> Outcomes:
         received_at=row["received_at"],
         codes=unpack(row["codes"], tests),
         counted=unpack_mask(row["counted"], tests),
+        called=_unpack_called(row["called"]) if row["called"] else {},
     )
+
+
+def _pack_called(called: Mapping[int, int]) -> bytes:
+    return zlib.compress(np.array(sorted(called.items()), "<i4").tobytes(), level=1)
+
+
+def _unpack_called(data: bytes) -> dict[int, int]:
+    pairs = np.frombuffer(zlib.decompress(data), "<i4").reshape(-1, 2)
+    return dict(pairs.tolist())
 
 
 def insert(connection: Connection, project_id: int, outcomes: Outcomes) -> None:
@@ -111,6 +124,7 @@ def insert(connection: Connection, project_id: int, outcomes: Outcomes) -> None:
         "received_at": outcomes.received_at,
         "codes": pack(outcomes.codes),
         "counted": pack_mask(outcomes.counted),
+        "called": _pack_called(outcomes.called) if outcomes.called else None,
     }
     connection.execute(OUTCOMES.insert().values(row))
 
@@ -124,6 +138,22 @@ def merged(parts: Sequence[Outcomes]) -> list[Outcomes]:
             whole.codes = np.where(part.codes == ABSENT, whole.codes, merged_codes(whole.codes, part.codes))
             whole.counted = whole.counted | part.counted
     return list(wholes.values())
+
+
+def as_one(uploads: list[Outcomes], carriers: Mapping[int, int]) -> list[Outcomes]:
+    """Move, in place, what these uploads say of the former rows of renamed tests to the tests themselves.
+
+    For whoever compares a run from before an alias with one from after it. Where a test has an outcome of its own, it
+    keeps it; which trials counted stays as it is. `carriers` is as `quarantine.store.aliases.carriers` returns it.
+    """
+    if carriers:
+        names, tests = np.array(list(carriers.items()), np.intp).T
+        for upload in uploads:
+            found = upload.codes[names]
+            moved = (found != ABSENT) & (upload.codes[tests] == ABSENT)
+            upload.codes[tests[moved]] = found[moved]
+            upload.codes[names] = ABSENT
+    return uploads
 
 
 def merged_codes(earlier: Codes, later: Codes) -> Codes:
@@ -181,6 +211,24 @@ def newest_complete_on_trunk(
     )
     seq = connection.execute(query).scalar()
     return of_build(connection, project_id, seq, variant_hash=variant_hash, tests=tests) if seq is not None else None
+
+
+def newest_on_trunk_with(
+    connection: Connection, project_id: int, which: Collection[int], *, tests: int
+) -> list[Outcomes]:
+    """Return what the newest trunk run that tells of any of these tests did, one value for each upload that does.
+
+    Nothing when no run of the last hundred tells of any.
+    """
+    c = OUTCOMES.c
+    runs = (c.project_id == project_id, c.lane == Lane.TRUNK.value, c.is_run.is_(True))
+    newest = select(c.build_seq).where(*runs).distinct().order_by(c.build_seq.desc()).limit(_LOOKED_BACK_BUILDS)
+    wanted = np.fromiter(which, np.intp)
+    for seq in connection.execute(newest).scalars().all():
+        uploads = _few(connection, tests, *runs, c.build_seq == seq)
+        if found := [upload for upload in uploads if (upload.codes[wanted] != ABSENT).any()]:
+            return found
+    return []
 
 
 def of_variant(connection: Connection, project_id: int, variant_hash: str, *, tests: int) -> Iterable[Outcomes]:

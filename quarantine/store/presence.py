@@ -4,6 +4,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, select
 
 from quarantine.domain.outcome import Lane
+from quarantine.store.aliases import carriers
 from quarantine.store.outcomes import ABSENT, Mask, unpack
 from quarantine.store.tables import BUILD, OUTCOMES
 
@@ -19,9 +20,17 @@ def tests_of_trunk(connection: Connection, project_id: int, commit: str | None, 
     present = _present(connection, project_id, BUILD.c.commit == commit, tests=tests) if commit else None
     for is_complete in (True, False):
         if present is not None and present.any():
-            return present
+            break
         present = _present(connection, project_id, _last(connection, project_id, is_complete), tests=tests)
-    return np.zeros(tests, np.bool_) if present is None else present
+    return np.zeros(tests, np.bool_) if present is None else _each_once(connection, project_id, present)
+
+
+def _each_once(connection: Connection, project_id: int, present: Mask) -> Mask:
+    """Return the same with each test that was renamed in its own place, whichever of its names trunk ran."""
+    for name, test in carriers(connection, project_id).items():
+        present[test] |= present[name]
+        present[name] = False
+    return present
 
 
 def _present(connection: Connection, project_id: int, which: ColumnElement[bool], *, tests: int) -> Mask:

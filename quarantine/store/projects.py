@@ -27,6 +27,13 @@ class Project:
     builds: int
     uploads: int
     gating_version: int
+    renames: int
+    retired: int
+
+    @property
+    def size(self) -> int:
+        """How many tests were ever seen, each counted once however many names it has had."""
+        return self.tests - self.retired
 
 
 def _project(row: RowMapping) -> Project:
@@ -45,6 +52,8 @@ def create(connection: Connection, slug: str, now: datetime) -> Project:
         "builds": 0,
         "uploads": 0,
         "gating_version": 0,
+        "renames": 0,
+        "retired": 0,
     }
     if not insert_if_new(connection, PROJECT, row):
         raise Conflict(f"There is already a project {slug!r}.", mend="Choose another name, or use the one there is.")
@@ -89,6 +98,13 @@ def touch_gating(connection: Connection, project_id: int) -> None:
     """Note that the gating set changed, so that snapshots are taken anew."""
     changed = update(PROJECT).where(PROJECT.c.id == project_id)
     connection.execute(changed.values(gating_version=PROJECT.c.gating_version + 1))
+
+
+def note_rename(connection: Connection, project: Project, *, retired: int) -> None:
+    """Note that an alias was made or ended: `retired` ordinals are further names of other tests from now on."""
+    changed = update(PROJECT).where(PROJECT.c.id == project.id)
+    connection.execute(changed.values(renames=PROJECT.c.renames + 1, retired=retired))
+    touch_gating(connection, project.id)
 
 
 def gating_version(connection: Connection, slug: str) -> int | None:

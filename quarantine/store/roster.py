@@ -1,5 +1,10 @@
-"""The roster of tests: which ordinal a test id has. Ordinals are dense, given out once and never taken back."""
+"""The roster of tests: which ordinal a test id has. Ordinals are dense, given out once and never taken back.
 
+A test that was renamed goes by several ids, each with an ordinal of its own. Whoever asks for a row, by whichever of
+them, is told the one test that they are names of: see `quarantine.store.aliases`.
+"""
+
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -10,13 +15,14 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, or_, select, update
 
 from quarantine.domain.report import Run
+from quarantine.store import aliases
 from quarantine.store.sql import in_chunks, storable
 from quarantine.store.tables import TEST
 
 Words = NDArray[np.uint64]
 Ordinals = NDArray[np.int64]
 
-_INSERTED_AT_ONCE = 2_000
+_INSERTED_AT_ONCE = _READ_AT_ONCE = 2_000
 _DIGEST_OF = attrgetter("digest")
 
 
@@ -30,17 +36,23 @@ class Roster:
     Attributes:
         _high, _low: the two halves of each digest, sorted by (high, low); shape (tests,).
         _ordinals: the ordinal of each, in the same order.
+        _carriers: of the ordinals that are further names of other tests, whose.
+        _renames: which alias of the project they were read after.
     """
 
     _high: Words = field(default_factory=lambda: np.zeros(0, np.uint64))
     _low: Words = field(default_factory=lambda: np.zeros(0, np.uint64))
     _ordinals: Ordinals = field(default_factory=lambda: np.zeros(0, np.int64))
+    _carriers: dict[int, int] = field(default_factory=dict)
+    _renames: int = 0
 
     def __len__(self) -> int:
         return len(self._ordinals)
 
-    def refresh(self, connection: Connection, project_id: int, tests: int) -> None:
-        """Read the tests that are not cached yet; `tests` is how many the project has."""
+    def refresh(self, connection: Connection, project_id: int, tests: int, renames: int = 0) -> None:
+        """Read what is not cached yet; `tests` and `renames` are the project's numbers."""
+        if self._renames != renames:
+            self._carriers, self._renames = aliases.carriers(connection, project_id), renames
         if len(self) > tests:  # what was cached came from a transaction that was rolled back
             self.forget()
         if len(self) < tests:
@@ -54,6 +66,27 @@ class Roster:
         """Drop everything cached, as after a transaction that failed."""
         self._high = self._low = np.zeros(0, np.uint64)
         self._ordinals = np.zeros(0, np.int64)
+        self._carriers, self._renames = {}, 0
+
+    def carriers_of(self, ordinals: Ordinals) -> Ordinals:
+        """Return the tests that these ordinals are names of, in the same order. As of the last `refresh`."""
+        names = np.array(sorted(self._carriers), np.int64)
+        tests = np.array([self._carriers[name] for name in names.tolist()], np.int64)
+        place = np.minimum(np.searchsorted(names, ordinals), len(names) - 1)
+        found: Ordinals = np.where(names[place] == ordinals, tests[place], ordinals)
+        return found
+
+    @property
+    def has_aliases(self) -> bool:
+        """Whether any test has several names. As of the last `refresh`."""
+        return bool(self._carriers)
+
+    def further_names(self) -> dict[int, list[int]]:
+        """Return each test that has several names, with the ordinals of all but its own. As of the last `refresh`."""
+        names: dict[int, list[int]] = defaultdict(list)
+        for name, test in self._carriers.items():
+            names[test].append(name)
+        return dict(names)
 
     def find(self, digests: Sequence[bytes]) -> Ordinals:
         """Return the ordinal of each digest, shape (len(digests),); -1 for a test never seen."""
@@ -147,10 +180,10 @@ def _mark(connection: Connection, project_id: int, ordinals: Iterable[int], **fo
 
 
 def every(connection: Connection, project_id: int) -> Iterable[dict[str, Any]]:
-    """Yield the row of every test by ordinal."""
-    query = select(TEST).where(TEST.c.project_id == project_id).order_by(TEST.c.ordinal)
-    for row in connection.execute(query).mappings():
-        yield dict(row)
+    """Yield the row of every test by ordinal, each test once."""
+    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.carrier.is_(None)).order_by(TEST.c.ordinal)
+    for several in connection.execute(query).mappings().partitions(_READ_AT_ONCE):
+        yield from aliases.told(connection, project_id, [dict(row) for row in several])
 
 
 def not_unique(connection: Connection, project_id: int) -> set[int]:
@@ -166,28 +199,26 @@ def not_observed_by_id(connection: Connection, project_id: int) -> set[int]:
 
 
 def rows(connection: Connection, project_id: int, ordinals: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """Return the stored rows of these tests by ordinal."""
-    found: dict[int, dict[str, Any]] = {}
+    """Return the stored rows of these tests by the ordinal asked for; that of a further name is its test's."""
+    found: list[dict[str, Any]] = []
     for chunk in in_chunks(ordinals):
         query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.ordinal.in_(chunk))
-        found.update({row["ordinal"]: dict(row) for row in connection.execute(query).mappings()})
-    return found
+        found += [dict(row) for row in connection.execute(query).mappings()]
+    return {row["ordinal"]: test for row, test in zip(found, aliases.told(connection, project_id, found), strict=True)}
 
 
 def named(connection: Connection, project_id: int, names: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the rows of every test whose bare name is one of these."""
+    """Return the rows of every test whose bare name is one of these, or was."""
     found: list[dict[str, Any]] = []
     for chunk in in_chunks(sorted({storable(name) for name in names})):
         which = (TEST.c.project_id == project_id, TEST.c.name.in_(chunk))
         found += [dict(row) for row in connection.execute(select(TEST).where(*which)).mappings()]
-    return sorted(found, key=lambda row: int(row["ordinal"]))
+    return _each_once(connection, project_id, found)
 
 
 def by_digest(connection: Connection, project_id: int, digest: bytes) -> dict[str, Any] | None:
     """Return the row of the test with this digest; None when there is none."""
-    query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.digest == digest)
-    row = connection.execute(query).mappings().first()
-    return dict(row) if row else None
+    return next(iter(by_digests(connection, project_id, [digest])), None)
 
 
 def by_digests(connection: Connection, project_id: int, digests: Sequence[bytes]) -> list[dict[str, Any]]:
@@ -196,10 +227,17 @@ def by_digests(connection: Connection, project_id: int, digests: Sequence[bytes]
     for chunk in in_chunks(digests):
         which = (TEST.c.project_id == project_id, TEST.c.digest.in_(chunk))
         found += [dict(row) for row in connection.execute(select(TEST).where(*which)).mappings()]
-    return found
+    return _each_once(connection, project_id, found)
+
+
+def _each_once(connection: Connection, project_id: int, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tests that these rows are names of, by ordinal."""
+    tests = {int(row["ordinal"]): row for row in aliases.told(connection, project_id, rows)}
+    return [tests[ordinal] for ordinal in sorted(tests)]
 
 
 def resembling(connection: Connection, project_id: int, part: str, limit: int) -> list[dict[str, Any]]:
     """Return a few tests whose bare name holds this text."""
     query = select(TEST).where(TEST.c.project_id == project_id, TEST.c.name.contains(storable(part), autoescape=True))
-    return [dict(row) for row in connection.execute(query.order_by(TEST.c.ordinal).limit(limit)).mappings()]
+    found = [dict(row) for row in connection.execute(query.order_by(TEST.c.ordinal).limit(limit)).mappings()]
+    return _each_once(connection, project_id, found)

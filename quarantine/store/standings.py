@@ -29,6 +29,15 @@ def with_status(connection: Connection, project_id: int, *statuses: str) -> list
     return [dict(row) for row in connection.execute(query).mappings().all()]
 
 
+def with_any(connection: Connection, project_id: int, tests: Iterable[int]) -> set[int]:
+    """Return which of these tests have a standing row in any variant: those that ever had a head, or were moved."""
+    found = set[int]()
+    for chunk in in_chunks(tests):
+        query = select(STANDING.c.test).where(STANDING.c.project_id == project_id, STANDING.c.test.in_(chunk))
+        found.update(connection.execute(query.distinct()).scalars())
+    return found
+
+
 def of_test(connection: Connection, project_id: int, test: int) -> list[dict[str, Any]]:
     """Return one test's standing rows, one for each variant that has one."""
     query = select(STANDING).where(STANDING.c.project_id == project_id, STANDING.c.test == test)

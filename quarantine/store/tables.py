@@ -1,4 +1,4 @@
-"""Every table, and nothing else; those about people are in `people_tables`.
+"""Every table, and nothing else; those about people are in `people_tables`, about renamed tests in `alias_tables`.
 
 The project id leads every key, so that a distributed PostgreSQL can shard by it.
 
@@ -23,10 +23,10 @@ from sqlalchemy import (
 from sqlalchemy.schema import SchemaItem
 from sqlmodel import Field, SQLModel
 
-from quarantine.store import people_tables
+from quarantine.store import alias_tables, people_tables
 from quarantine.store.schema import Json, metadata, of_project, one_of, table_of
 
-__all__ = ["metadata", "people_tables"]
+__all__ = ["alias_tables", "metadata", "people_tables"]
 
 
 class Project(SQLModel, table=True):
@@ -35,7 +35,8 @@ class Project(SQLModel, table=True):
     `reserve` is R, the first reserve of (test, variant) pairs; None until the first full trunk build has come in.
     `pairs`, `tests`, `builds` and `uploads` count what was given out: pair numbers, test ordinals, build sequence
     numbers and arrival numbers.
-    `gating_version` grows by one with each change of the gating set or of the mode.
+    `gating_version` grows by one with each change of the gating set or of the mode, `renames` with each alias that is
+    made or ended. `retired` counts the ordinals that are further names of other tests at present.
     """
 
     __tablename__ = "project"
@@ -52,6 +53,8 @@ class Project(SQLModel, table=True):
     builds: int = 0
     uploads: int = 0
     gating_version: int = 0
+    renames: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    retired: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
 class Token(SQLModel, table=True):
@@ -77,10 +80,12 @@ class Token(SQLModel, table=True):
 
 
 class Test(SQLModel, table=True):
-    """A test ever seen, by its dense ordinal. Append-only but for what was found out about its id.
+    """A test ever seen, by its dense ordinal. Append-only but for what was found out about its id and its names.
 
     `unique_id` is False when several tests claimed it, `stable_id` when it was another case in each process.
     `sound_builds` counts the trunk runs in a row, since the former was last seen, that told of it once.
+    `carrier` is the test that this one is a further name of: reports of it are counted there. `present` is the test
+    that holds this one's present name, where it has been renamed. Both repeat what the aliases in force say.
     """
 
     __tablename__ = "test"
@@ -104,6 +109,8 @@ class Test(SQLModel, table=True):
     stable_id: bool = True
     sound_builds: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     first_build: int
+    carrier: int | None = None
+    present: int | None = None
 
 
 class Variant(SQLModel, table=True):
@@ -171,7 +178,8 @@ class OutcomesRow(SQLModel, table=True):
     `arrival` numbers the uploads of a project; a build that comes in several uploads has several rows. `codes` holds
     one byte a test: the first try in the low half, the last try in the high half. `counted` holds one bit a test:
     whether its first try is a counted trial. `tree` and `setting` repeat the build's, for the index that finds what
-    else ran on the identical tree.
+    else ran on the identical tree. `called` holds, of the tests that have several names, which one they were told by;
+    None when there was no such test.
     """
 
     __tablename__ = "outcomes"
@@ -193,6 +201,7 @@ class OutcomesRow(SQLModel, table=True):
     received_at: datetime
     codes: bytes = Field(sa_type=LargeBinary)
     counted: bytes = Field(sa_type=LargeBinary)
+    called: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 class Report(SQLModel, table=True):

@@ -1,7 +1,5 @@
 """The JSON routes under /v1/projects/{project}."""
 
-import json
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,12 +15,10 @@ from quarantine.services.explain import explain
 from quarantine.services.ingest import ingest
 from quarantine.store.tokens import Scope
 from quarantine.web.auth import Gatekeeper
-from quarantine.web.problems import TooLarge
+from quarantine.web.bodies import json_body
 from quarantine.web.receipts import receipt_json
 from quarantine.web.snapshots import Snapshots
-from quarantine.web.uploads import bounded_body, multipart, upload_of
-
-MAX_JSON_BYTES = 64 * 1024
+from quarantine.web.uploads import multipart, upload_of
 
 
 class Api:
@@ -107,7 +103,7 @@ class Api:
         """Let a person release a test, with a reason."""
         slug, bearer = await self.gatekeeper.caller(request)
         bearer.require(Scope.ADMIN)
-        body = await _json(request, "reason")
+        body = await json_body(request, "reason")
         released = await run_in_threadpool(
             decisions.release, self.app, slug, request.path_params["test"], bearer=bearer, reason=body["reason"]
         )
@@ -118,7 +114,7 @@ class Api:
         """Let a person quarantine a test until a date, with a reason."""
         slug, bearer = await self.gatekeeper.caller(request)
         bearer.require(Scope.ADMIN)
-        body = await _json(request, "reason")
+        body = await json_body(request, "reason")
         days: Any = body.get("days")
         if not isinstance(days, (int, float)) or isinstance(days, bool):
             raise BadInput("The request's body has no number `days`.", mend='Send {"reason": "...", "days": 14}.')
@@ -133,25 +129,7 @@ class Api:
         """Switch between observing and enforcing."""
         slug, bearer = await self.gatekeeper.caller(request)
         bearer.require(Scope.ADMIN)
-        body = await _json(request, "mode")
+        body = await json_body(request, "mode")
         answer = await run_in_threadpool(decisions.set_mode, self.app, slug, body["mode"], bearer=bearer)
         self.snapshots.forget(slug)
         return JSONResponse(answer)
-
-
-async def _json(request: Request, key: str) -> dict[str, str]:
-    """Return a JSON object that has `key` as a text; raises TooLarge and BadInput."""
-    too_large = TooLarge(f"The request's body is larger than {MAX_JSON_BYTES // 1024} KiB.", mend="Say it shorter.")
-    raw = await bounded_body(request, MAX_JSON_BYTES, too_large)
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict) or not _is_text(body.get(key)):
-        raise BadInput(f"The request's body is no JSON object with a text `{key}`.", mend=f'Send {{"{key}": "..."}}.')
-    return body
-
-
-def _is_text(value: Any) -> bool:
-    """Return whether the value is a text that can be stored: JSON can spell halves of characters."""
-    return isinstance(value, str) and not re.search("[\ud800-\udfff\0]", value)

@@ -9,6 +9,7 @@ from quarantine.domain.outcome import Lane
 from quarantine.services.app import App
 from quarantine.shipped import resource
 from quarantine.web import convertors
+from quarantine.web.aliases import AliasApi
 from quarantine.web.api import Api
 from quarantine.web.auth import Gatekeeper
 from quarantine.web.headers import SafeHeaders
@@ -35,9 +36,10 @@ def create_web(app: App, *, open_lane: Lane | None = None, templates: Path | Non
     """
     convertors.register()
     gatekeeper = Gatekeeper(app, is_open=open_lane is not None, open_lane=open_lane)
+    pages = Pages(app, gatekeeper, Renderer(resource("templates"), templates))
     snapshots = Snapshots(app)
-    pages = Pages(app, gatekeeper, Renderer(resource("templates"), templates), snapshots)
     api = [
+        *AliasApi(app, gatekeeper, snapshots).routes(),
         *Api(app, gatekeeper, snapshots).routes(),
         *ReachApi(app, gatekeeper).routes(),
         *ImpactedApi(app, gatekeeper).routes(),

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from quarantine.domain.outcome import Mode, Status
-from quarantine.policy.wording import named, plural
+from quarantine.policy.wording import listed, named, plural
 from quarantine.services.overview import SHOWN
 from quarantine.web import charts, figures
 from quarantine.web.views import moved
@@ -32,6 +33,7 @@ def project_view(told: Mapping[str, Any]) -> dict[str, Any]:
         "left_out_width": figures.share_width(left_out, counts["tests"]),
         "groups": [_group(status, mode, told) for status in _GROUPS],
         "needs": needs(told),
+        "renamed_besides": renamed_besides(told),
         "size": charts.size_figure(told["size"]),
         "size_height": charts.SIZE_HEIGHT,
         "transitions": [moved(move, mode) for move in told["transitions"]],
@@ -82,7 +84,31 @@ def needs(told: Mapping[str, Any]) -> list[dict[str, Any]]:
         oldest = f"The oldest, {since['oldest']['name']}, for {plural(since['oldest']['days'], 'day')}"
         old = _need("quarantined", since["old"], f"for {since['old_days']} days or longer", f"{oldest}: {_OLD}")
         found.append(old | {"at": f"/quarantined?older={since['old_days']}"})
+    if since["renames"]:
+        found.append(_renamed(since))
     return found
+
+
+def _renamed(since: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of tests that look renamed and have something to lose by it."""
+    pairs = [f"{one['former_name']} looks like {one['present_name']} ({one['at_stake']})" for one in since["renames"]]
+    count = len(since["renames"]) + since["renames_left_out"]
+    return {
+        "kind": "held",
+        "count": count,
+        "title": "looks renamed" if count == 1 else "look renamed",
+        "sentence": f"Say so with `quarantine alias`, or what they stand for begins anew: {listed(pairs)}.",
+        "at": f"/tests/{quote(since['renames'][0]['former'], safe='')}",
+        "label": "see what it stands for",
+    }
+
+
+def renamed_besides(told: Mapping[str, Any]) -> str:
+    """Return a sentence about the tests that look renamed and have nothing to lose; empty when there are none."""
+    count = told["needs"]["other_renames"]
+    verb = "looks" if count == 1 else "look"
+    others = "other test" if told["needs"]["renames"] else "test"
+    return f"{plural(count, others)} that never failed right after a pass {verb} renamed too." if count else ""
 
 
 def _need(status: str, count: int, title: str, sentence: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from quarantine.domain.outcome import Lane
 from quarantine.errors import Conflict, NotFound
-from quarantine.services import decisions
+from quarantine.services import aliases, decisions
 from tests.world import OWNER, World, commit, junit, tree
 
 POLICY = {
@@ -33,16 +33,23 @@ POLICY = {
 RATES = {"steady": 0.0, "rare": 0.03, "flaky": 0.3, "wild": 0.5, "broken": 0.05}
 SUITE = [*RATES, "late", "doubled", *(f"calm{number}" for number in range(6))]
 STORMED = SUITE[-6:]
+RENAMED = ("flaky", "wild")
 VARIANTS = ({"os": "linux"}, {"os": "mac"})
+
+
+def base(name: str) -> str:
+    """Return what a test was called first: each rename appends a mark and a number."""
+    return name.partition("~")[0]
 
 
 @dataclass(slots=True)
 class Past:
-    """A build that came in: what a rerun, a replay or a later upload of it needs."""
+    """A build that came in: what a rerun, a replay or a later upload of it needs, and who was renamed by then."""
 
     name: str
     sent: dict[str, Any]
     reports: list[dict[str, str] | bytes]
+    called: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -53,6 +60,10 @@ class RandomWorld:
         past: the builds that came in, the oldest first.
         owed: uploads of builds that are still to come.
         is_broken: whether the test `broken` fails deterministically just now.
+        called: the present names of tests that were renamed.
+        by_tree: what they were called in each tree of trunk, by its number.
+        renames: (former, present) of every rename, the oldest first.
+        naming: the chance that names depend on, of its own so that it changes nothing else.
     """
 
     world: World
@@ -60,6 +71,14 @@ class RandomWorld:
     past: list[Past] = field(default_factory=list)
     owed: list[Past] = field(default_factory=list)
     is_broken: bool = False
+    called: dict[str, str] = field(default_factory=dict)
+    by_tree: dict[int, dict[str, str]] = field(default_factory=dict)
+    renames: list[tuple[str, str]] = field(default_factory=list)
+    naming: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let names depend on the world alone."""
+        self.naming = random.Random(self.world.project)  # noqa: S311 - the same world for the same seed is the point
 
     def play(self, steps: int) -> None:
         """Let `steps` things happen."""
@@ -67,27 +86,29 @@ class RandomWorld:
         for _ in range(steps):
             happens = self.chance.choices(list(HAPPENINGS), list(HAPPENINGS.values()))[0]
             happens(self)
+            self.naming.choices([RandomWorld.leave, RandomWorld.rename, RandomWorld.alias], [11, 2, 7])[0](self)
             self.world.wait(hours=self.chance.choice([0, 0, 0.2, 1, 3, 8, 30]))
 
     def outcome(self, name: str, *, again: bool = False) -> str:
         """Return what a test does by chance; a deterministic failure fails again."""
-        if name == "broken" and self.is_broken:
+        if base(name) == "broken" and self.is_broken:
             return self.chance.choice(["F", "F", "FF", "E"])
-        if self.chance.random() < RATES.get(name, 0.01):
+        if self.chance.random() < RATES.get(base(name), 0.01):
             return self.chance.choice(["F", "E", "FF", "F"] if again else ["F", "E", "FP", "FF", "FP"])
         return "S" if self.chance.random() < 0.03 else "P"
 
-    def suite(self) -> dict[str, str]:
-        """Return one run of the suite; now and then a part of it is missing."""
+    def suite(self, called: dict[str, str] | None = None) -> dict[str, str]:
+        """Return one run of the suite, by present names or those given; now and then a part of it is missing."""
+        called = self.called if called is None else called
         names = [name for name in SUITE if name != "late" or len(self.past) > 20]
         if self.chance.random() < 0.1:
             names = self.chance.sample(names, self.chance.randint(1, len(names)))
-        return {name: self.outcome(name) for name in names}
+        return {called.get(name, name): self.outcome(name) for name in names}
 
     def send(self, name: str, reports: list[dict[str, str] | bytes], **sent: Any) -> None:
         """Send one upload and remember it."""
         self.world.send(name, *reports, **sent)
-        self.past.append(Past(name, sent, reports))
+        self.past.append(Past(name, sent, reports, dict(self.called)))
 
     def run(self) -> None:
         """A run on trunk, of a new tree or once more of the last one, in one or more uploads."""
@@ -102,13 +123,13 @@ class RandomWorld:
             sent["command"] = self.chance.choice(["pytest", "pytest -x"])
         if self.chance.random() < 0.05:
             sent["tree"] = None
-        suite = self.suite()
+        suite = self.suite(self.by_tree.setdefault(of, dict(self.called)))
         names = list(suite)
         cut = self.chance.choice([0, 0, 0, self.chance.randint(0, len(names))])
         parts = [part for part in (names[:cut], names[cut:]) if part]
         reports = [{name: suite[name] for name in part} for part in parts]
         if len(reports) > 1 and self.chance.random() < 0.5:
-            self.owed.append(Past(f"b{number}", sent, [reports.pop()]))
+            self.owed.append(Past(f"b{number}", sent, [reports.pop()], dict(self.called)))
         self.send(f"b{number}", list(reports), **sent)
 
     def calm(self, builds: int = 8) -> None:
@@ -116,7 +137,7 @@ class RandomWorld:
         for _ in range(builds):
             number = len(self.past)
             sent = {"tree": tree(number), "commit": commit(number), "variant": VARIANTS[0]}
-            self.send(f"b{number}", [dict.fromkeys(SUITE, "P")], **sent)
+            self.send(f"b{number}", [{self.called.get(name, name): "P" for name in SUITE}], **sent)
             self.world.wait(hours=12)
 
     def deliver(self) -> None:
@@ -129,7 +150,7 @@ class RandomWorld:
         """A second upload of a recent build: the tests that failed in it, tried again; perhaps with others."""
         build = self.chance.choice(self.past[-3:])
         names = sorted({name for report in build.reports if isinstance(report, dict) for name in report})
-        again = [name for name in names if self.chance.random() < 0.4 or name in ("flaky", "wild", "broken")]
+        again = [name for name in names if self.chance.random() < 0.4 or base(name) in ("flaky", "wild", "broken")]
         if again:
             changed = {"tree": tree("edited")} if self.chance.random() < 0.1 else {}
             changed |= {"command": "pytest --lf"} if self.chance.random() < 0.3 else {}
@@ -140,7 +161,9 @@ class RandomWorld:
         """A rerun of a recent tree, ordered or as a higher attempt, of everything or of a few tests."""
         build = self.chance.choice(self.past[-6:])
         names = SUITE if self.chance.random() < 0.7 else self.chance.sample(SUITE, 4)
-        outcomes: list[dict[str, str] | bytes] = [{name: self.outcome(name, again=True) for name in names}]
+        outcomes: list[dict[str, str] | bytes] = [
+            {build.called.get(name, name): self.outcome(name, again=True) for name in names}
+        ]
         if self.chance.random() < 0.5:
             how = {"kind": "rerun", "rerun_of": build.name}
             self.world.send(f"{build.name}-again-{self.chance.random()}", *outcomes, **(build.sent | how))
@@ -209,6 +232,26 @@ class RandomWorld:
     def turn(self) -> None:
         """Trunk breaks, or is mended."""
         self.is_broken = not self.is_broken
+
+    def leave(self) -> None:
+        """Names stay as they are."""
+
+    def rename(self) -> None:
+        """A test is called something else from the next run on."""
+        name = self.naming.choice(RENAMED)
+        former, present = self.called.get(name, name), f"{name}~{len(self.renames)}"
+        if len(self.past) < 15:  # a history that nobody carries on proves nothing
+            return
+        self.called[name] = present
+        self.renames.append((former, present))
+
+    def alias(self) -> None:
+        """A person says that it is one test, or takes that back; whatever cannot be is refused."""
+        if self.renames:
+            former, present = self.renames[-1] if self.naming.random() < 0.8 else self.naming.choice(self.renames)
+            decide = aliases.alias if self.naming.random() < 0.85 else aliases.end
+            with suppress(Conflict, NotFound):
+                decide(self.world.app, self.world.project, former, present, bearer=OWNER, reason="renamed")
 
     def enforce(self) -> None:
         """The project is switched, one way or the other."""

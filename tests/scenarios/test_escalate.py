@@ -7,7 +7,7 @@ import pytest
 from quarantine.daemon import people
 from quarantine.domain.notice import Action, Notice
 from quarantine.errors import BadInput, Conflict, NotAllowed
-from quarantine.services import decisions
+from quarantine.services import aliases, decisions
 from quarantine.services.access import of_slack
 from quarantine.services.answering import answer
 from quarantine.services.deliver import deliver
@@ -20,7 +20,7 @@ from quarantine.store.people_tables import THREAD
 from quarantine.store.tables import STANDING
 from tests.channels import HERE, connect
 from tests.channels import THERE as MAIL
-from tests.world import CLASSNAME, OWNER, World, sender
+from tests.world import CLASSNAME, OWNER, World, junit, sender
 
 OWNERS = {"path": "CODEOWNERS", "text": "* @acme/ledger\n/tests/test_ledger.py @acme/mail @alice\n"}
 SUITE = [f"t{number}" for number in range(8)]
@@ -87,6 +87,23 @@ def test_the_owner_is_told_after_thirty_days_with_all_there_is_to_know(ledger: W
         for element in block["elements"]
     ]
     assert buttons == [f"quarantine:{action.value}" for action in Action]
+
+
+def test_a_rename_resets_no_clock_and_asks_the_owner_of_the_new_place(ledger: World, slack: FakeSlack) -> None:
+    """The days before it count; who is told, and by which name, goes by where the test lies now."""
+    quarantined(ledger, "t1")
+    ledger.wait(days=20)
+    ledger.send("moved", dict.fromkeys(SUITE[2:], "P"), junit({"t1": "P"}, classname="tests.test_money"))
+    aliases.alias(ledger.app, ledger.project, f"{CLASSNAME}::t1", "tests.test_money::t1", bearer=OWNER, reason="moved")
+    ledger.wait(days=9, hours=23)
+    assert step(ledger) == 0
+    ledger.wait(hours=2)
+    assert step(ledger) == 1
+    assert len(slack.messages[HERE]) == 1
+    [notice] = said(ledger)
+    assert notice.title == "ledger: 1 test of @acme/ledger in quarantine, 30 of the last 90 days"
+    assert notice.sections[0].tests[0].name == "tests.test_money::t1"
+    assert facts(notice)["formerly"] == f"{CLASSNAME}::t1"
 
 
 def test_a_step_is_taken_once_and_again_a_week_later(ledger: World, slack: FakeSlack) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from quarantine.domain.outcome import Lane
-from quarantine.services import reaching
+from quarantine.services import aliases, reaching
 from quarantine.web import impacted as route
 from tests.web.site import AT, Site, problem
-from tests.world import World, commit, sender
+from tests.world import OWNER, World, commit, sender
 
 REACH = {
     "tests/test_ledger.py::t_cart": [("shop/cart.py", "body"), ("shop/cart.py", "module")],
@@ -60,6 +60,18 @@ def test_a_test_that_trunk_no_longer_has_is_not_named(mapped: World) -> None:
     assert ask(mapped, ("shop/cart.py", "body"), base_commit=commit("old"))["impacted"] == named("t_cart", "t_gone")
     assert ask(mapped, ("shop/cart.py", "body"), base_commit="f" * 40)["impacted"] == named("t_cart")
     assert ask(mapped, ("shop/cart.py", "body"), base_commit=None)["impacted"] == named("t_cart")
+
+
+def test_a_renamed_test_is_named_as_the_runner_names_it_now(mapped: World) -> None:
+    """By a map that has the new name already; until one has, it is one of those that always run."""
+    mapped.send("renamed", {"t_cart_total": "P", "t_tax": "P"})
+    aliases.alias(mapped.app, mapped.project, "t_cart", "t_cart_total", bearer=OWNER, reason="renamed")
+    told = ask(mapped, ("shop/tax.py", "body"), base_commit=commit("renamed"))
+    assert (told["impacted"], told["unknown"]) == (named("t_tax"), ["tests.test_ledger::t_cart_total"])
+    line = json.dumps({"test": named("t_cart_total")[0], "columns": REACH[named("t_cart")[0]]}).encode()
+    reaching.add_reach(mapped.app, mapped.project, sender(), [line], tree=None)
+    told = ask(mapped, ("shop/tax.py", "body"), base_commit=commit("renamed"))
+    assert (told["impacted"], told["untouched"], told["unknown"]) == (named("t_tax"), named("t_cart_total"), [])
 
 
 def test_the_last_complete_run_counts_before_a_later_part_of_one(mapped: World) -> None:

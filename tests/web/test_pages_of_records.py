@@ -145,7 +145,11 @@ def test_the_overview_says_what_needs_a_person(judged: Site) -> None:
 def test_a_possible_regression_comes_first() -> None:
     """It leads to the verdict that raised it, and names its tests."""
     alarm = {"number": 7, "tests": ["a::t1", "a::t2"], "at": "2026-01-05T09:00:00+00:00"}
-    told = {"mode": "enforce", "counts": {"broken": 2, "held": 0}, "needs": {"alarms": [alarm], "old": 0}}
+    told = {
+        "mode": "enforce",
+        "counts": {"broken": 2, "held": 0},
+        "needs": {"alarms": [alarm], "old": 0, "renames": []},
+    }
     first, second = needs(told)
     assert (first["count"], first["title"], first["at"]) == (2, "possible regressions", "/verdicts/7")
     assert first["sentence"].startswith("a::t1 and a::t2 failed more often in a row")
