@@ -38,6 +38,7 @@ __all__ = [
     "propose",
     "quarantined_days",
     "snooze",
+    "snoozes_left",
     "spans_of",
     "take_responsibility",
     "union",
@@ -354,13 +355,18 @@ def snooze(case: Case, *, until: datetime, reason: str, by: str, now: datetime, 
     if not reason.strip():
         raise BadInput("A snooze needs a reason.", mend="Say what will have changed by then.")
     _check_until(until, now, ladder.snooze_days, "A snooze")
-    used = sum(one.kind is AnswerKind.SNOOZE for one in place.answers)
-    if used >= ladder.snoozes:
+    if not snoozes_left(case, ladder, now):
         raise BadInput(
-            f"It was snoozed {plural(used, 'time')} already, which is all there is.",
+            f"It was snoozed {plural(ladder.snoozes, 'time')} already, which is all there is.",
             mend="Mend it, delete it, or take responsibility for it until a date.",
         )
     return Answer(AnswerKind.SNOOZE, by, now, until, reason.strip(), place.level)
+
+
+def snoozes_left(case: Case, ladder: Ladder, now: datetime) -> int:
+    """Return how often the test may still be snoozed: those that the clock remembers count."""
+    used = sum(one.kind is AnswerKind.SNOOZE for one in _Place(case, ladder, now).answers)
+    return max(0, ladder.snoozes - used)
 
 
 def take_responsibility(

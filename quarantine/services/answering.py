@@ -52,6 +52,12 @@ def heed_once(app: App, slug: str, digest: str) -> None:
         _heed_once(connection, projects.by_slug(connection, slug), digest, app.clock())
 
 
+def unheed(app: App, slug: str, digest: str) -> None:
+    """Forget a request that was heeded and refused, so that it can be made again; raises NotFound."""
+    with writing(app.engine) as connection:
+        answers.forget_press(connection, projects.by_slug(connection, slug).id, digest)
+
+
 def _heed_once(connection: Connection, project: Project, digest: str, now: datetime) -> None:
     if not answers.is_first_press(connection, project.id, digest, now):
         raise Conflict("This request was acted on before.", mend="Press the button again if you mean it again.")

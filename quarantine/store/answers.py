@@ -48,8 +48,13 @@ def _by_test(
 
 
 def is_first_press(connection: Connection, project_id: int, digest: str, now: datetime) -> bool:
-    """Note a signed request by the SHA-256 of its signature; return False when it was acted on before."""
+    """Note a signed request, from Slack or of a page, by its digest; return False when it was acted on before."""
     return insert_if_new(connection, PRESS, {"project_id": project_id, "digest": digest, "at": now})
+
+
+def forget_press(connection: Connection, project_id: int, digest: str) -> None:
+    """Forget that a request was acted on, because in the end it was not."""
+    connection.execute(PRESS.delete().where(PRESS.c.project_id == project_id, PRESS.c.digest == digest))
 
 
 def forget_presses(connection: Connection, before: datetime) -> int:

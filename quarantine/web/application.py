@@ -36,8 +36,8 @@ def create_web(app: App, *, open_lane: Lane | None = None, templates: Path | Non
     """
     convertors.register()
     gatekeeper = Gatekeeper(app, is_open=open_lane is not None, open_lane=open_lane)
-    pages = Pages(app, gatekeeper, Renderer(resource("templates"), templates))
     snapshots = Snapshots(app)
+    pages = Pages(app, gatekeeper, Renderer(resource("templates"), templates), snapshots)
     api = [
         *AliasApi(app, gatekeeper, snapshots).routes(),
         *Api(app, gatekeeper, snapshots).routes(),

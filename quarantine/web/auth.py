@@ -64,6 +64,23 @@ class Gatekeeper:
         secret = _secret(request)
         if secret is None:
             return await self._without_token(request)
+        return await self._of_project(secret, slug)
+
+    async def signed_in(self, request: Request, slug: str) -> tuple[str, Bearer]:
+        """Return the token by which a person is signed in on the pages of a project, and who that is.
+
+        Only the cookie counts: forms are sent by people. Nobody is signed in on a server without tokens.
+
+        Raises:
+            TokenNeeded: nobody is signed in, or no longer.
+            NotAllowed: the token belongs to another project.
+        """
+        secret = session_of(request)
+        if secret is None:
+            raise TokenNeeded("Nobody is signed in.", mend="Sign in with an admin token of this project.")
+        return secret, await self._of_project(secret, slug)
+
+    async def _of_project(self, secret: str, slug: str) -> Bearer:
         project, bearer = await self.holder(secret)
         if project != slug:
             raise NotAllowed(f"This token is not for project {slug!r}.", mend="Use a token of that project.")
@@ -118,7 +135,12 @@ def _secret(request: Request) -> str | None:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and secret.strip():
         return secret.strip()
-    return (request.cookies.get(COOKIE) or None) if request.method in ("GET", "HEAD") else None
+    return session_of(request) if request.method in ("GET", "HEAD") else None
+
+
+def session_of(request: Request) -> str | None:
+    """Return the token that a browser was signed in with; None for none. By itself it lets nobody do anything."""
+    return request.cookies.get(COOKIE) or None
 
 
 def is_local(request: Request) -> bool:
@@ -138,5 +160,16 @@ def is_local(request: Request) -> bool:
 
 def is_own_page(request: Request) -> bool:
     """Return whether the request comes from a page of ours, from an address typed in, or from no browser at all."""
+    origin = origin_host(request)
+    return origin is None or origin == request.headers.get("host", "").lower()
+
+
+def origin_host(request: Request) -> str | None:
+    """Return the host and port that a request says it comes from: None when it says nothing, "" when nothing of use."""
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    if origin is None:
+        return None
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""

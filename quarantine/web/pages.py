@@ -10,15 +10,15 @@ from starlette.routing import BaseRoute, Route
 
 from quarantine.services import listing, verdict_listing
 from quarantine.services.app import App
-from quarantine.services.company import in_company
 from quarantine.services.overview import overview
 from quarantine.web.auth import COOKIE, Gatekeeper
+from quarantine.web.one_test import OneTest
 from quarantine.web.project_views import project_view
 from quarantine.web.records import Records
 from quarantine.web.rendering import Renderer
 from quarantine.web.sign_in import SignIn
+from quarantine.web.snapshots import Snapshots
 from quarantine.web.verdict_views import attempts_view, latest_view, verdict_view
-from quarantine.web.views import test_view
 from quarantine.web.weekly import Weekly
 
 _FOREVER = "public, max-age=31536000, immutable"
@@ -27,21 +27,22 @@ _FOREVER = "public, max-age=31536000, immutable"
 class Pages:
     """The handlers of the pages: who asks, what the services tell, which template prints it."""
 
-    def __init__(self, app: App, gatekeeper: Gatekeeper, renderer: Renderer) -> None:
+    def __init__(self, app: App, gatekeeper: Gatekeeper, renderer: Renderer, snapshots: Snapshots) -> None:
         self.app = app
         self.gatekeeper = gatekeeper
         self.renderer = renderer
+        self.snapshots = snapshots
 
     def routes(self) -> list[BaseRoute]:
         """Return every page's route."""
         return [
             Route("/", self.index),
             Route("/projects/{project}", self.project),
-            Route("/projects/{project}/tests/{test:name}", self.test),
             Route("/projects/{project}/verdicts/{id}", self.verdict),
             Route("/projects/{project}/attempts", self.attempts),
             Route("/static/{name}", self.static),
             *Weekly(self.app, self.gatekeeper, self.renderer).routes(),
+            *OneTest(self.app, self.gatekeeper, self.renderer, self.snapshots).routes(),
             *Records(self.app, self.gatekeeper, self.renderer).routes(),
             *SignIn(self.gatekeeper, self.renderer).routes(),
         ]
@@ -59,12 +60,6 @@ class Pages:
         told = await run_in_threadpool(overview, self.app, slug)
         verdicts = await run_in_threadpool(verdict_listing.latest, self.app, slug)
         return self._page(request, "project.html", **project_view(told), verdicts=latest_view(verdicts))
-
-    async def test(self, request: Request) -> Response:
-        """Show one test: where it stands in each variant, the evidence, what failed with it, and what was done."""
-        slug = await self.gatekeeper.reader(request)
-        found = await run_in_threadpool(in_company, self.app, slug, request.path_params["test"])
-        return self._page(request, "test.html", **test_view(found, self.app.clock().isoformat()))
 
     async def verdict(self, request: Request) -> Response:
         """Show one verdict: what it is about, why it is so, each test with its tries, and what it does not show."""
