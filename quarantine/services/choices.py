@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Mode, Status
 from quarantine.policy.escalation import Case, assess_escalation, snoozes_left
-from quarantine.services import naming
+from quarantine.services import naming, renames
 from quarantine.services.app import App
 from quarantine.services.standing_time import cases_of
-from quarantine.store import histories, projects, raised, standings
+from quarantine.store import aliases, histories, presence, projects, raised, standings
 from quarantine.store.engine import reading
 from quarantine.store.projects import Project
 
@@ -44,6 +44,9 @@ class Choices:
         responsible, responsible_until: who answers for it now; "" and None when nobody does.
         snoozed_until: until when nobody is told; None when that is over.
         doubts: open possible regressions, the oldest first.
+        is_gone: whether trunk ran it once and no longer does, so that it may have been renamed.
+        looks_like: names of the tests it looks like since.
+        names: id and name of each name it was given by an alias, the latest first.
         mark: a few characters that are others once anything of this has been decided or answered.
     """
 
@@ -60,6 +63,9 @@ class Choices:
     responsible_until: datetime | None
     snoozed_until: datetime | None
     doubts: tuple[Doubt, ...]
+    is_gone: bool
+    looks_like: tuple[str, ...]
+    names: tuple[tuple[str, str], ...]
     mark: str
 
 
@@ -72,6 +78,9 @@ def choices(app: App, slug: str, name: str) -> Choices:
         case = cases_of(connection, project, [test["ordinal"]])[test["ordinal"]]
         doubts = tuple(map(_doubt, raised.open_ones(connection, project.id, test["ordinal"])))
         enters = _enters(app, connection, project, test["ordinal"], rows)
+        is_gone = _is_gone(connection, project, test["ordinal"])
+        like = renames.proposed(connection, project) if is_gone else []
+        names = _names(connection, project, test["ordinal"])
     ladder = app.people.of(slug).ladder
     found = assess_escalation(case, ladder, now)
     owned = found.responsible
@@ -91,7 +100,10 @@ def choices(app: App, slug: str, name: str) -> Choices:
         responsible_until=until,
         snoozed_until=found.snoozed_until,
         doubts=doubts,
-        mark=_mark(project, rows, case, doubts),
+        is_gone=is_gone,
+        looks_like=tuple(one["present_name"] for one in like if one["former"] == naming.id_of(test)),
+        names=names,
+        mark=_mark(project, rows, case, doubts, names),
     )
 
 
@@ -107,6 +119,20 @@ def _enters(app: App, connection: Connection, project: Project, test: int, rows:
     return 0 if Status.BROKEN in found else sum(status != Status.QUARANTINED for status in found)
 
 
+def _is_gone(connection: Connection, project: Project, test: int) -> bool:
+    """Return whether trunk ran the test once and its last run does not tell of it."""
+    if not histories.variants_on_trunk(connection, project.id, [test])[test]:
+        return False
+    return not presence.tests_of_trunk(connection, project.id, None, tests=project.tests)[test]
+
+
+def _names(connection: Connection, project: Project, test: int) -> tuple[tuple[str, str], ...]:
+    """Return (id, name) of the names that a test was given and still goes by, the latest first."""
+    given = [row["name"] for row in aliases.of_test(connection, project.id, test) if row["ended_at"] is None]
+    rows = aliases.own_rows(connection, project.id, given)
+    return tuple((naming.id_of(rows[name]), naming.display_of(rows[name])) for name in given)
+
+
 def _doubt(row: Mapping[str, Any]) -> Doubt:
     return Doubt(
         number=row["number"],
@@ -117,8 +143,14 @@ def _doubt(row: Mapping[str, Any]) -> Doubt:
     )
 
 
-def _mark(project: Project, rows: Sequence[Mapping[str, Any]], case: Case, doubts: Sequence[Doubt]) -> str:
+def _mark(
+    project: Project,
+    rows: Sequence[Mapping[str, Any]],
+    case: Case,
+    doubts: Sequence[Doubt],
+    names: Sequence[tuple[str, str]],
+) -> str:
     stands = [(row["variant_hash"], row["status"], row["life"], row["expires_at"]) for row in rows]
     said = [(one.kind.value, one.at) for one in case.answers]
-    stated = repr((project.mode.value, stands, said, [one.number for one in doubts]))
+    stated = repr((project.mode.value, stands, said, [one.number for one in doubts], names))
     return hashlib.sha256(stated.encode()).hexdigest()[:16]

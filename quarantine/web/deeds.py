@@ -11,9 +11,9 @@ from typing import Any
 
 from quarantine.domain.notice import Action
 from quarantine.domain.outcome import Status
-from quarantine.errors import BadInput, QuarantineError
-from quarantine.policy.wording import plural
-from quarantine.services import answering, decisions, raising
+from quarantine.errors import BadInput, NotFound, QuarantineError
+from quarantine.policy.wording import named, plural
+from quarantine.services import aliases, answering, decisions, raising
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.choices import Choices
@@ -39,7 +39,7 @@ class Field:
 
     Attributes:
         name: of the field in the form.
-        kind: the macro of deeds.html that draws it: `reason`, `until` or `choice`.
+        kind: the macro of deeds.html that draws it: `reason`, `until`, `text` or `choice`.
         label: what is asked.
         hint: a further sentence; may be empty.
         needed: whether it may not be left out.
@@ -250,6 +250,62 @@ def _regression(found: Choices, _now: datetime) -> Offer | None:
     )
 
 
+def _alias(found: Choices, _now: datetime) -> Offer | None:
+    if not found.is_gone:
+        return None
+    hint = "Its id, or its name as on its own page."
+    if found.looks_like:
+        hint = f"Trunk shows one that it looks like: {named(found.looks_like)}."
+    return Offer(
+        sentence=(
+            "From then on reports of the new name are counted here: where it stands, its evidence and the days it has "
+            "been out go on. What the new name did by itself until now counts for nothing."
+        ),
+        fields=(
+            Field(name="to", kind="text", label="What is it called now?", hint=hint),
+            _reason("How do you know that it is the same test?"),
+        ),
+    )
+
+
+def _apart(found: Choices, _now: datetime) -> Offer | None:
+    if not found.names:
+        return None
+    return Offer(
+        sentence="That name is a test of its own again, and gates. What was counted by it meanwhile stays here.",
+        fields=(
+            Field(name="to", kind="choice", label="Which name is another test's?", options=found.names),
+            _reason("How do you know?"),
+        ),
+    )
+
+
+def _to(doing: Doing) -> str:
+    """Return the name that was typed or chosen; raises Mistyped without one."""
+    typed = doing.said.get("to", "").strip()
+    if not typed or "\0" in typed:
+        raise Mistyped("to", "It needs the name of a test.", mend="Copy it from the page of that test.")
+    return typed
+
+
+def _do_alias(doing: Doing) -> str:
+    to, reason = _to(doing), doing.needed_reason
+    try:
+        told = aliases.alias(doing.app, doing.slug, doing.test, to, bearer=doing.bearer, reason=reason)
+    except NotFound as error:
+        raise Mistyped("to", error.message, mend=error.mend) from error
+    return str(told["sentence"])
+
+
+def _do_apart(doing: Doing) -> str:
+    to, reason = _to(doing), doing.needed_reason
+    try:
+        told = aliases.end(doing.app, doing.slug, doing.test, to, bearer=doing.bearer, reason=reason)
+    except NotFound as error:
+        raise Mistyped("to", error.message, mend=error.mend) from error
+    return str(told["sentence"])
+
+
 def _do_enter(doing: Doing) -> str:
     days, reason = doing.days, doing.needed_reason
     told = decisions.quarantine(doing.app, doing.slug, doing.test, bearer=doing.bearer, reason=reason, days=days)
@@ -311,6 +367,20 @@ DEEDS: Mapping[str, Deed] = {
             button="Quarantine it",
             offer=_enter,
             act=_do_enter,
+        ),
+        Deed(
+            name="alias",
+            title="Say what it is called now",
+            button="It is the same test",
+            offer=_alias,
+            act=_do_alias,
+        ),
+        Deed(
+            name="apart",
+            title="Take a name from it",
+            button="They are two tests",
+            offer=_apart,
+            act=_do_apart,
         ),
     )
 }

@@ -7,6 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from quarantine.domain.outcome import Lane
+from tests.web.acting import Actor, audited, offered, wrong
 from tests.web.conftest import SUITE
 from tests.web.site import AT, Site, problem
 from tests.world import CLASSNAME, PROJECT
@@ -131,3 +132,28 @@ def test_what_cannot_be_is_a_conflict_or_not_found(admin: TestClient) -> None:
     assert "Trunk still runs" in told["detail"]
     problem(admin.post(f"{AT}/tests/t_flaky/alias", json={"to": "nobody", "reason": "x"}), 404, "not-found")
     problem(admin.post(f"{AT}/tests/t_flaky/alias/end", json=BODY), 409, "conflict")
+
+
+def test_an_admin_says_it_on_the_page_and_takes_it_back(renamed: Site) -> None:
+    """The form stands where trunk runs the test no longer, names what it looks like, and is audited."""
+    admin = Actor.of(renamed)
+    page = admin.page("t_flaky")
+    assert offered(page) == ["release", "alias"]
+    assert f"one that it looks like: {CLASSNAME}::t_flaky_total." in page.text
+    assert "alias" not in offered(admin.page("t_flaky_total"))
+    assert wrong(admin.refused("t_flaky", "alias", status=422, to=" ", reason="x")) == {"to"}
+    assert wrong(admin.refused("t_flaky", "alias", status=422, to="nobody", reason="x")) == {"to"}
+    assert wrong(admin.refused("t_flaky", "alias", status=422, to="t_flaky_total", reason="")) == {"reason"}
+    typed = admin.refused("t_flaky", "alias", status=422, to='"><u>x', reason="x")
+    assert "<u>" not in typed.html
+    assert "Trunk still runs" in admin.refused("t1", "alias", status=409, to="t2", reason="x").text
+    page = admin.done("t_flaky", "alias", to="t_flaky_total", reason="cleaned up")
+    assert f"{CLASSNAME}::t_flaky goes by {CLASSNAME}::t_flaky_total now." in page.text
+    assert f"Formerly {CLASSNAME}::t_flaky." in page.text
+    assert [detail["reason"] for _, detail in audited(renamed, "alias")] == ["cleaned up"]
+    renamed.world.send("joined", suite("t_flaky_total"))
+    page = admin.page("t_flaky")
+    assert offered(page) == ["release", "apart"]
+    [name] = [one["value"] for _tag, one in page.elements if one.get("name") == "to"]
+    assert "is a test of its own again" in admin.done("t_flaky", "apart", to=name, reason="two tests").text
+    assert [detail["reason"] for _, detail in audited(renamed, "end-alias")] == ["two tests"]
