@@ -54,6 +54,7 @@ class Policy:
         verdict_reruns: reruns of the head after which a test that failed each time counts as always failing.
         verdict_reruns_most: reruns of the head that one verdict asks for, at most.
         must_pass_reruns_most: the same, where a must-pass test that is known to flake has to convince.
+        session_reruns_most: tries that one session makes of its failing tests after the last test, at most.
         verdict_error: chance left that a streak of passes hides a test that still fails at the rate it showed.
         never_quarantine: globs over test names that always gate.
     """
@@ -89,6 +90,7 @@ class Policy:
     verdict_reruns: int = 2
     verdict_reruns_most: int = 12
     must_pass_reruns_most: int = 60
+    session_reruns_most: int = 40
     verdict_error: float = 0.05
     never_quarantine: tuple[str, ...] = ()
 
@@ -180,6 +182,7 @@ _LEAST = {
     "verdict_reruns": 1,
     "verdict_reruns_most": 0,
     "must_pass_reruns_most": 0,
+    "session_reruns_most": 0,
 }
 
 

@@ -4,15 +4,19 @@ One rerun therefore serves every test that waits on that tree in that variant.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
+from quarantine.domain.evidence import Head
 from quarantine.domain.outcome import Lane
 from quarantine.policy.criteria import Policy
+from quarantine.policy.entry import assess_entry
+from quarantine.policy.onsets import counted_onsets
 from quarantine.policy.wording import named
 
-__all__ = ["Waiting", "WantedRerun", "wanted_reruns"]
+__all__ = ["Outlook", "Waiting", "WantedRerun", "outlook_of", "wanted_reruns"]
 
 _LANE_ORDER = {Lane.TRUNK: 0, Lane.REVIEW: 1, Lane.AGENT: 2}
 
@@ -84,6 +88,25 @@ class WantedRerun:
     tests: tuple[str, ...]
     due_at: datetime
     why: str
+
+
+class Outlook(NamedTuple):
+    """What one head would be worth to the entry rule if it were confirmed; see `Waiting`."""
+
+    counts: bool
+    nearness: float
+    completes: bool
+
+
+def outlook_of(supposed: Sequence[Head], number: int, trials: int, alpha: float, policy: Policy) -> Outlook:
+    """Return what the head of this number is worth, given every head of the test as if that one were confirmed.
+
+    It is asked of the rule itself: a head of another lane than trunk may not count, and never completes a window.
+    """
+    assessed = assess_entry(supposed, trials, alpha, policy)
+    counts = any(onset.number == number for onset in counted_onsets(supposed, policy))
+    completes = assessed.is_met and any(onset.number == number for onset in assessed.onsets)
+    return Outlook(counts, assessed.nearness if counts else math.inf, completes)
 
 
 def wanted_reruns(waiting: Iterable[Waiting], by: datetime, spent: int, policy: Policy) -> tuple[WantedRerun, ...]:

@@ -9,6 +9,7 @@ gates      asks which tests do not gate, once, before the first test
 excuses    counts and shows failures of such tests apart
 ownership  tells a test's own error from one of what several tests share
 tries      keeps what every try of every test came to
+planning   asks how often each failing test is worth that
 repeats    runs failing tests again after the last one
 selection  leaves only the quarantined tests
 contexts, fixtures   record reach
@@ -34,7 +35,10 @@ TEXTS = {
     "project": "The project [environment: QUARANTINE_PROJECT].",
 }
 VARIANT = "A pair of the variant, beside os, python and the CI job, which are found; repeatable."
-RERUNS = "After the last test, run each failing one up to N more times; its verdict stays, the tries are reported."
+RERUNS = (
+    "After the last test, run failing ones again as the daemon plans, each up to N more times; the verdict stays, the "
+    "tries are reported [default: as planned where the report is sent, else 0]."
+)
 COMMAND = "The command that runs this suite, as the daemon is told it [default: as pytest was called]."
 
 
@@ -51,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--quarantine-command", metavar="COMMAND", help=COMMAND)
     parser.addini("quarantine", FLAGS["--quarantine"], type="bool", default=None)  # false is said, None is not
     parser.addini("quarantine_upload", FLAGS["--quarantine-upload"], type="bool", default=False)
-    parser.addini("quarantine_reruns", RERUNS, default="0")
+    parser.addini("quarantine_reruns", RERUNS, default="")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -75,4 +79,4 @@ def pytest_configure(config: pytest.Config) -> None:
 def _is_asked(config: pytest.Config) -> bool:
     words, settings = config.option, map(config.getini, ("quarantine", "quarantine_upload"))
     flags = (words.quarantine, words.quarantined_only, words.quarantine_upload, words.quarantine_reach)
-    return any((*flags, *settings, words.quarantine_reruns, config.getini("quarantine_reruns") != "0"))
+    return any((*flags, *settings, words.quarantine_reruns, config.getini("quarantine_reruns") not in ("", "0")))

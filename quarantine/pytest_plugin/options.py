@@ -23,7 +23,8 @@ class Options(NamedTuple):
         only_quarantined: run nothing else.
         upload: send the report at the end.
         reach: record reach.
-        reruns: how often a failing test is run again after the last test.
+        reruns: how often a failing test is run again after the last test, at most; None when the daemon's plan alone
+            decides.
         variant: pairs stated for the build part, beside those that are found.
         command: the command as the daemon is told it; None means as pytest was called.
         excuses: whether quarantined tests are asked for at all: a setting says so when it is false.
@@ -33,7 +34,7 @@ class Options(NamedTuple):
     only_quarantined: bool
     upload: bool
     reach: bool
-    reruns: int
+    reruns: int | None
     variant: dict[str, str]
     command: str | None
     excuses: bool = True
@@ -49,13 +50,15 @@ class Options(NamedTuple):
 def options_of(config: pytest.Config) -> Options:
     """Return what a session was asked; raises pytest.UsageError for what cannot be meant."""
     asked = config.option
+    upload = (asked.quarantine_upload or config.getini("quarantine_upload")) and os.environ.get(
+        "QUARANTINE_UPLOAD", ""
+    ).lower() not in _OFF
     return Options(
         target=_target(config),
         only_quarantined=asked.quarantined_only,
-        upload=(asked.quarantine_upload or config.getini("quarantine_upload"))
-        and os.environ.get("QUARANTINE_UPLOAD", "").lower() not in _OFF,
+        upload=upload,
         reach=asked.quarantine_reach,
-        reruns=_reruns(config),
+        reruns=_reruns(config, unasked=None if upload else 0),
         variant=_variant(asked.quarantine_variant),
         command=asked.quarantine_command,
         excuses=asked.quarantine or asked.quarantined_only or config.getini("quarantine") is not False,
@@ -80,9 +83,11 @@ def _target(config: pytest.Config) -> Target | None:
         raise pytest.UsageError(f"quarantine: {error}") from error
 
 
-def _reruns(config: pytest.Config) -> int:
+def _reruns(config: pytest.Config, *, unasked: int | None) -> int | None:
     word = config.option.quarantine_reruns
     word = config.getini("quarantine_reruns") if word is None else word
+    if word == "":
+        return unasked
     try:
         number = int(word)
     except ValueError:

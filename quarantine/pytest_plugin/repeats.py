@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
+from quarantine.pytest_plugin.planning import Planning
 from quarantine.pytest_plugin.tries import Tries, try_of
 
 __all__ = ["Repeats"]
@@ -24,12 +25,12 @@ class Repeats:
 
     Args:
         tries: knows which tests failed, and is told what came of it.
-        most: further tries of a test.
+        planning: says how often each is tried.
     """
 
-    def __init__(self, tries: Tries, most: int) -> None:
+    def __init__(self, tries: Tries, planning: Planning) -> None:
         self.tries = tries
-        self.most = most
+        self.planning = planning
         self._reports: list[Any] | None = None
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -38,8 +39,11 @@ class Repeats:
         result = yield
         if not session.config.option.collectonly:
             failing = set(self.tries.failing())
-            for item in [item for item in session.items if item.nodeid in failing and self._can_run_again(item)]:
-                self._repeat(item)
+            items = [item for item in session.items if item.nodeid in failing and self._can_run_again(item)]
+            made = {item.nodeid: len(self.tries.in_session(item.nodeid)) - 1 for item in items}
+            most = self.planning.most_of(made)
+            for item in items:
+                self._repeat(item, most.get(item.nodeid, 0))
         return result
 
     def _can_run_again(self, item: pytest.Item) -> bool:
@@ -49,8 +53,8 @@ class Repeats:
             isinstance(item, pytest.DoctestItem) or item.nodeid in self.tries.with_subtests or "subtests" in names
         )
 
-    def _repeat(self, item: pytest.Item) -> None:
-        for _ in range(self.most):
+    def _repeat(self, item: pytest.Item, most: int) -> None:
+        for _ in range(most):
             _forget_instance(item)
             self._reports = []
             try:

@@ -33,7 +33,7 @@ class Session:
     def __init__(self, config: pytest.Config, options: Options) -> None:
         self.config = config
         self.options = options
-        self.work = Work(options.only_quarantined, options.reruns, options.reach)
+        self.work = Work.of(options)
         self.is_distributed = False
         self.gates = Gates(frozenset(), "")
         self.upload: upload.Upload | None = None
@@ -111,6 +111,8 @@ class Session:
     def _take_findings(self, process: Process) -> None:
         if not self.is_distributed:
             self._findings = [process.findings()]
+        self.remarks += dict.fromkeys(one.remark for one in self._findings if one.remark)
+        if not self.is_distributed:
             return
         for one in self._findings:
             for nodeid, tries in one.repeats.items():

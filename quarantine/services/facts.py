@@ -7,7 +7,7 @@ gone, are asked for by name or turned skipped become values of their own.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -19,21 +19,19 @@ from quarantine.domain.outcome import Lane, Mode, Status
 from quarantine.policy.criteria import Policy
 from quarantine.policy.findings import NO_TRIES, TestFacts
 from quarantine.policy.history import History
-from quarantine.policy.regressions import alarm_reruns
 from quarantine.services import base_results
 from quarantine.services.base_results import BaseResult
 from quarantine.services.gating import VARIANT_DAYS
 from quarantine.services.names import Tests
 from quarantine.services.naming import display_of
+from quarantine.services.on_trunk import OnTrunk
 from quarantine.services.question import Question
 from quarantine.services.reach_index import ReachIndex
 from quarantine.services.sides import Base, Columns, Side
-from quarantine.store import aliases, builds, heads, histories, roster, standings
+from quarantine.store import aliases, builds, histories, roster, standings
 from quarantine.store import outcomes as codes_of
 from quarantine.store.outcomes import Mask, Outcomes
 from quarantine.store.projects import Project
-
-_RATE_WEEKS = 4
 
 
 @dataclass(frozen=True)
@@ -260,7 +258,9 @@ def _subjects(view: View, tests: list[int], elsewhere: Mask) -> list[Subject]:
     case = view.case
     rows = roster.rows(case.connection, case.project.id, tests)
     stand = standings.load(case.connection, case.project.id, view.variant_hash, tests)
-    trunk = _OnTrunk.of(view, stand)
+    trunk = OnTrunk.of(
+        case.connection, case.project.id, view.variant_hash, history=view.history, standing=stand, now=case.now
+    )
     on_head, on_base = _signatures(view)
     reached = _reached(case, tests)
     found = []
@@ -281,7 +281,7 @@ def _subjects(view: View, tests: list[int], elsewhere: Mask) -> list[Subject]:
             must_pass=bool(case.must_pass[test]),
             is_removed=bool(case.removed[test]),
             rate=trunk.rate(test),
-            alarm_reruns=trunk.alarm(test) if status is Status.QUARANTINED else 1,
+            alarm_reruns=trunk.alarm(test, case.policy) if status is Status.QUARANTINED else 1,
             is_reached=reached.get(test),
             passes_on_trunk=bool(view.history.pass_streak[test] > 0),
         )
@@ -318,37 +318,6 @@ def _reached(case: Case, tests: Sequence[int]) -> dict[int, bool]:
     known = case.index.known(case.project.tests)
     untouched = case.index.untouched(case.changed, case.project.tests)
     return {test: not untouched[test] for test in tests if known[test]}
-
-
-@dataclass(frozen=True, slots=True)
-class _OnTrunk:
-    """What is known on trunk about the tests that ever had a head there."""
-
-    view: View
-    standing: Mapping[int, Mapping[str, Any]]
-    failures: Mapping[int, Sequence[datetime]]
-
-    @classmethod
-    def of(cls, view: View, standing: Mapping[int, Mapping[str, Any]]) -> "_OnTrunk":
-        case = view.case
-        failures = builds.trunk_failures(case.connection, case.project.id, view.variant_hash, list(standing))
-        return cls(view, standing, failures)
-
-    def rate(self, test: int) -> float:
-        """Return the share of failed trials on trunk."""
-        failed = len(self.failures.get(test, ()))
-        return failed / max(failed, int(self.view.history.trunk_trials[test])) if failed else 0.0
-
-    def alarm(self, test: int) -> int:
-        """Return the failed reruns in a row that the test's flaking does not explain."""
-        case = self.view.case
-        since = case.now - timedelta(weeks=_RATE_WEEKS)
-        weekly = sum(at >= since for at in self.failures.get(test, ())) / _RATE_WEEKS
-        life = self.standing[test]["life"]
-        found = heads.of_test(case.connection, case.project.id, self.view.variant_hash, test, life)
-        refailed = sum(head.reruns_failed for head in found)
-        passed = sum(head.confirmed_at is not None for head in found)
-        return alarm_reruns(weekly, refailed, refailed + passed, case.policy)
 
 
 def _with_cached_base(view: View, subjects: list[Subject], on_head: _Signatures, on_base: _Signatures) -> list[Subject]:

@@ -9,7 +9,7 @@ import json
 import zlib
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from quarantine.errors import BadInput
 from quarantine.services.build_part import Commit, Line, NoNul, Sha256, Word
@@ -17,6 +17,7 @@ from quarantine.services.build_part import Commit, Line, NoNul, Sha256, Word
 MAX_BYTES = 16 * 1024 * 1024
 MAX_NAMES = 200_000
 MAX_CHANGED_LINES = 20_000
+MAX_FAILING = 10_000
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -130,6 +131,24 @@ class RerunNote(BaseModel):
     runner_s: Amount = 0.0
 
 
+class SessionQuestion(BaseModel):
+    """What a session asks about its failing tests before it tries them again: schema 1."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    schema_: Literal[1] = Field(alias="schema")
+    variant: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    failing: Annotated[list[Name], Field(max_length=MAX_FAILING)]
+    worker: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=1, le=10_000)] = 1
+
+    @model_validator(mode="after")
+    def _counts_from_nought(self) -> Self:
+        if self.worker >= self.workers:
+            raise ValueError(f"Worker {self.worker} is none of {self.workers}, which are counted from 0")
+        return self
+
+
 class LoopEnd(BaseModel):
     """How the loop on a ticket ended: schema 1."""
 
@@ -155,12 +174,17 @@ def parse_rerun_note(data: bytes | None) -> RerunNote:
     return RerunNote() if data is None else _parsed(RerunNote, data)
 
 
+def parse_session_question(data: bytes) -> SessionQuestion:
+    """Return what a session asks; raises as `parse_question`."""
+    return _parsed(SessionQuestion, data, mend='See docs/http.md, "Reruns inside a session".')
+
+
 def parse_loop_end(data: bytes) -> LoopEnd:
     """Return how a loop ended; raises as `parse_question`."""
     return _parsed(LoopEnd, data)
 
 
-def _parsed(model: type[M], data: bytes) -> M:
+def _parsed(model: type[M], data: bytes, mend: str = "See docs/question.v1.schema.json for every field.") -> M:
     if len(data) > MAX_BYTES:
         raise BadInput(
             f"The question has more than {MAX_BYTES:,} bytes.", mend="Name fewer tests.", code="bad-question"
@@ -170,7 +194,7 @@ def _parsed(model: type[M], data: bytes) -> M:
     except ValidationError as error:
         raise BadInput(
             f"The question is not schema 1: {_faults(error)}.",
-            mend="See docs/question.v1.schema.json for every field.",
+            mend=mend,
             code="bad-question",
         ) from error
 

@@ -1,6 +1,5 @@
 """Which reruns the daemon wants now: what to run again, of which tree, when and why."""
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -11,10 +10,8 @@ from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Lane, Status
 from quarantine.policy.criteria import Policy
-from quarantine.policy.entry import assess_entry
 from quarantine.policy.history import History
-from quarantine.policy.onsets import counted_onsets
-from quarantine.policy.reruns import Waiting, WantedRerun, wanted_reruns
+from quarantine.policy.reruns import Waiting, WantedRerun, outlook_of, wanted_reruns
 from quarantine.services import naming
 from quarantine.services.app import App
 from quarantine.services.assess import alpha_of
@@ -96,23 +93,14 @@ class _Gathered:
         return {(row["variant_hash"], row["test"]) for row in rows}
 
     def _outlook(self, row: Mapping[str, Any], history: History) -> dict[str, Any]:
-        """Return what this head would be worth to the entry rule if it were confirmed; see `Waiting`.
-
-        It is asked of the rule itself: a head of another lane than trunk may not count, and never completes a window.
-        """
-        test = row["test"]
+        """Return what this head would be worth to the entry rule if it were confirmed; see `Waiting`."""
+        test, number = row["test"], row["number"]
         alpha = alpha_of(self.project, self.policy, history, row)
         if alpha is None:
             return {}
         found = heads.of_test(self.connection, self.project.id, row["variant_hash"], test, row["life"])
-        supposed = [replace(head, confirmed_at=self.now) if head.number == row["number"] else head for head in found]
-        assessed = assess_entry(supposed, int(history.trials[test]), alpha, self.policy)
-        counts = any(onset.number == row["number"] for onset in counted_onsets(supposed, self.policy))
-        return {
-            "counts": counts,
-            "nearness": assessed.nearness if counts else math.inf,
-            "completes": assessed.is_met and any(onset.number == row["number"] for onset in assessed.onsets),
-        }
+        supposed = [replace(head, confirmed_at=self.now) if head.number == number else head for head in found]
+        return outlook_of(supposed, number, int(history.trials[test]), alpha, self.policy)._asdict()
 
     def add_broken_candidates(self) -> None:
         """Add the first failed trunk trials of every test that fails on trunk again and again."""

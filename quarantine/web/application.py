@@ -15,6 +15,7 @@ from quarantine.web.auth import Gatekeeper
 from quarantine.web.headers import SafeHeaders
 from quarantine.web.impacted import ImpactedApi
 from quarantine.web.pages import Pages
+from quarantine.web.planning import PlanningApi
 from quarantine.web.reach import ReachApi
 from quarantine.web.refusals import Refusals
 from quarantine.web.rendering import Renderer
@@ -43,6 +44,7 @@ def create_web(app: App, *, open_lane: Lane | None = None, templates: Path | Non
         *Api(app, gatekeeper, snapshots).routes(),
         *ReachApi(app, gatekeeper).routes(),
         *ImpactedApi(app, gatekeeper).routes(),
+        *PlanningApi(app, gatekeeper).routes(),
         *VerdictApi(app, gatekeeper, snapshots).routes(),
         *SlackActions(app, snapshots).routes(),
     ]

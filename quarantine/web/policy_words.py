@@ -171,6 +171,10 @@ CHAPTERS = (
                 f"A test that has to pass and is known to flake gets {plural(p.must_pass_reruns_most, 'rerun')} of the "
                 "head in one verdict at most."
             ),
+            "session_reruns_most": lambda p: (
+                f"A session tries its failing tests again {plural(p.session_reruns_most, 'time')} in all at most, when "
+                "the others are done."
+            ),
             "verdict_error": lambda p: (
                 f"A streak of passes hides a test that still fails at the rate it showed with "
                 f"{percent(p.verdict_error)} "

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -25,7 +26,12 @@ class SmallDaemon:
         not_gating: as in the answer: names, each with the variants or None for all of them.
         variants: hashes of those that trunk has run; None for an answer that does not say.
         uploads: the build parts and reports that came in.
-        questions: how often it was asked.
+        questions: how often it was asked which tests do not gate.
+        plan: how often each test is tried again, by the report's spelling; others `plan_others` times. None answers as
+            a daemon does that is too old to plan.
+        plans: what it was asked about further tries.
+        plan_sentence: what it says of its plans.
+        plan_wait_s: how long it takes over them.
     """
 
     def __init__(self) -> None:
@@ -34,6 +40,11 @@ class SmallDaemon:
         self.mode = "enforce"
         self.uploads: list[tuple[dict[str, Any], bytes]] = []
         self.questions = 0
+        self.plan: dict[str, int] | None = {}
+        self.plan_others = 1_000
+        self.plan_sentence = ""
+        self.plan_wait_s = 0.0
+        self.plans: list[dict[str, Any]] = []
         daemon = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -43,6 +54,9 @@ class SmallDaemon:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.path.endswith("/reruns/plan"):
+                    self._answer(*daemon.planned(json.loads(body)))
+                    return
                 daemon.take(self.headers["Content-Type"], body)
                 self._answer(200, {"build": 1, "reports": []})
 
@@ -65,6 +79,15 @@ class SmallDaemon:
         told = {"schema": 1, "project": "shop", "snapshot": SNAPSHOT, "mode": self.mode, "not_gating": self.not_gating}
         known = {} if self.variants is None else {"variants": self.variants}
         return told | known | {"max_age_s": 3600, "refresh_s": 60}
+
+    def planned(self, asked: dict[str, Any]) -> tuple[int, object]:
+        """Return status and answer to the question how often failing tests are tried again."""
+        self.plans.append(asked)
+        if self.plan is None:
+            return 404, {"code": "not-found", "detail": "There is nothing at this address."}
+        time.sleep(self.plan_wait_s)
+        tests = [{"name": name, "most": self.plan.get(name, self.plan_others)} for name in asked["failing"]]
+        return 200, {"schema": 1, "tests": tests, "sentence": self.plan_sentence}
 
     def take(self, kind: str, body: bytes) -> None:
         """Keep an upload."""
@@ -92,9 +115,14 @@ class Ran:
         self.report = report
 
     @property
+    def told(self) -> list[str]:
+        """The lines of ours: remarks, and the one it ended with."""
+        return [line for line in self.lines if line.startswith("quarantine: ")]
+
+    @property
     def summary(self) -> str:
-        """The line of ours it ended with."""
-        [line] = [line for line in self.lines if line.startswith("quarantine: ")]
+        """The one line of ours."""
+        [line] = self.told
         return line
 
     def counts(self) -> dict[str, int]:

@@ -167,7 +167,9 @@ def test_an_upload_never_changes_the_exit_status(suite: Project, daemon: SmallDa
     status = 0 if passes else 1
     down = suite.pytest("--quarantine-upload", variables={"QUARANTINE_URL": REFUSES})
     assert down.status == status
-    assert down.summary.endswith("; the report is kept on this machine and sent with the next upload.")
+    *remarks, summary = down.told
+    assert summary.endswith("; the report is kept on this machine and sent with the next upload.")
+    assert [remark.endswith(": no failing test is.") for remark in remarks] == [True] * status
     assert suite.pytest("--quarantine-upload").status == status
     assert [part["exit_code"] for part, _ in daemon.uploads] == [status]
 
