@@ -1,6 +1,6 @@
 """A notice as Slack's blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from quarantine.domain.notice import Action, Notice, NoticeTest, Section
 from quarantine.slack.cutting import pieces
@@ -100,8 +100,11 @@ def _section(notice: Notice, section: Section, address: str, can: Capabilities) 
         yield bullets(
             [[Strong(f"{label} "), Plain(cut(one_line(value), _SENTENCE_CHARACTERS))] for label, value in section.facts]
         )
-    if section.answers and section.tests and can.buttons:
-        yield actions(*(_button(notice, section.tests[0], answer) for answer in section.answers))
+    if section.answers and section.tests:
+        if can.buttons:
+            yield actions(*(_button(notice, section.tests[0], answer) for answer in section.answers))
+        elif address:
+            yield paragraph(*_links(section.tests[0], section.answers, address))
 
 
 def _test(test: NoticeTest, address: str) -> list[Span]:
@@ -109,6 +112,17 @@ def _test(test: NoticeTest, address: str) -> list[Span]:
     shown: Span = Link(f"{address}{test.path}", name, is_code=True) if address else Code(name)
     said = cut(one_line(test.sentence), _SENTENCE_CHARACTERS)
     return [shown, Plain(f" {test.state}"), Plain(f". {said}" if said else "")]
+
+
+def _links(test: NoticeTest, answers: Sequence[Action], address: str) -> Iterator[Span]:
+    """Yield, where buttons cannot be had, the addresses of the forms on the test's page that do the same."""
+    yield Plain("Answer on its page: ")
+    for number, answer in enumerate(answers):
+        if number:
+            yield Plain(" \N{MIDDLE DOT} ")
+        yield Link(
+            f"{address}{test.path}?answer={answer.value}#answer", _LABELS[answer].rstrip("\N{HORIZONTAL ELLIPSIS}")
+        )
 
 
 def _button(notice: Notice, test: NoticeTest, answer: Action) -> Button:

@@ -43,6 +43,7 @@ class Field:
         label: what is asked.
         hint: a further sentence; may be empty.
         needed: whether it may not be left out.
+        unless: what is said beside one that may be left out.
         least, most: the first and the last date of an `until`, such as 2026-12-31.
         options: (value, label) of a `choice`.
     """
@@ -52,6 +53,7 @@ class Field:
     label: str
     hint: str = ""
     needed: bool = True
+    unless: str = "may be left out"
     least: str = ""
     most: str = ""
     options: tuple[tuple[str, str], ...] = ()
@@ -140,11 +142,12 @@ class Deed:
     act: Callable[[Doing], str]
 
 
-def _reason(label: str, *, needed: bool = True) -> Field:
+def reason_field(label: str, *, needed: bool = True) -> Field:
+    """Return a field for a reason."""
     return Field(name="reason", kind="reason", label=label, needed=needed)
 
 
-def _until(now: datetime, most_days: float) -> Field | None:
+def until_field(now: datetime, most_days: float, *, needed: bool = True) -> Field | None:
     """Return a field for a date at most so many days off; None when there is no such date."""
     most = now.date() + int(most_days) * _DAY
     least = now.date() + _DAY
@@ -152,7 +155,13 @@ def _until(now: datetime, most_days: float) -> Field | None:
         return None
     hint = f"At most {plural(int(most_days), 'day')}: {most.day} {most:%b %Y}, at this hour."
     return Field(
-        name="until", kind="until", label="Until (UTC)", hint=hint, least=least.isoformat(), most=most.isoformat()
+        name="until",
+        kind="until",
+        label="Until (UTC)",
+        hint=hint,
+        needed=needed,
+        least=least.isoformat(),
+        most=most.isoformat(),
     )
 
 
@@ -166,11 +175,11 @@ def _release(found: Choices, _now: datetime) -> Offer | None:
         sentence = "It gates already, because the project observes; then it gates by itself. Its evidence begins anew."
     else:
         sentence = "It gates again at once, in every variant: a failure of it rejects. Its evidence begins anew."
-    return Offer(sentence=sentence, fields=(_reason("Why may it gate again?"),))
+    return Offer(sentence=sentence, fields=(reason_field("Why may it gate again?"),))
 
 
 def _enter(found: Choices, now: datetime) -> Offer | None:
-    until = _until(now, decisions.BY_HAND_DAYS)
+    until = until_field(now, decisions.BY_HAND_DAYS)
     if not found.enters or until is None:
         return None
     what = "would be taken" if found.observes else "is taken"
@@ -179,12 +188,12 @@ def _enter(found: Choices, now: datetime) -> Offer | None:
             f"It {what} out of the gating set at once, in {plural(found.enters, 'variant')}, and goes on running and "
             "being reported. It gates again on that date, or sooner, once it has shown that it no longer fails."
         ),
-        fields=(until, _reason("Why must it not gate?")),
+        fields=(until, reason_field("Why must it not gate?")),
     )
 
 
 def _own(found: Choices, now: datetime) -> Offer | None:
-    until = _until(now, found.own_days)
+    until = until_field(now, found.own_days)
     if not found.is_answerable or until is None:
         return None
     taken = ""
@@ -195,21 +204,21 @@ def _own(found: Choices, now: datetime) -> Offer | None:
             f"{taken}Nobody is told about it until then. If it is still out on that date, it comes back one level "
             "higher, with the proposal to delete it or to let it gate again."
         ),
-        fields=(until, _reason("What will you do about it?", needed=False)),
+        fields=(until, reason_field("What will you do about it?", needed=False)),
     )
 
 
 def _snooze(found: Choices, now: datetime) -> Offer | None:
-    until = _until(now, found.snooze_days)
+    until = until_field(now, found.snooze_days)
     if not found.is_answerable or not found.snoozes_left or until is None:
         return None
     left = found.snoozes_left - 1
-    after = (
-        f"It can be snoozed {plural(left, 'time')} more after this." if left else "It cannot be snoozed again after."
-    )
+    after = "After this it cannot be snoozed again."
+    if left:
+        after = f"It can be snoozed {'once' if left == 1 else plural(left, 'time')} more."
     return Offer(
         sentence=f"Nobody is told about it until then. {after}",
-        fields=(until, _reason("What will have changed by then?")),
+        fields=(until, reason_field("What will have changed by then?")),
     )
 
 
@@ -218,7 +227,7 @@ def _acknowledge(found: Choices, _now: datetime) -> Offer | None:
         return None
     return Offer(
         sentence="It is noted that you have seen it. It stays on the list, and its owner is told again next week.",
-        fields=(_reason("Anything to add?", needed=False),),
+        fields=(reason_field("Anything to add?", needed=False),),
     )
 
 
@@ -245,7 +254,7 @@ def _regression(found: Choices, _now: datetime) -> Offer | None:
                     (Was.FLAKE.value, "A flake: the test failed by chance"),
                 ),
             ),
-            _reason("How do you know?"),
+            reason_field("How do you know?"),
         ),
     )
 
@@ -263,7 +272,7 @@ def _alias(found: Choices, _now: datetime) -> Offer | None:
         ),
         fields=(
             Field(name="to", kind="text", label="What is it called now?", hint=hint),
-            _reason("How do you know that it is the same test?"),
+            reason_field("How do you know that it is the same test?"),
         ),
     )
 
@@ -275,7 +284,7 @@ def _apart(found: Choices, _now: datetime) -> Offer | None:
         sentence="That name is a test of its own again, and gates. What was counted by it meanwhile stays here.",
         fields=(
             Field(name="to", kind="choice", label="Which name is another test's?", options=found.names),
-            _reason("How do you know?"),
+            reason_field("How do you know?"),
         ),
     )
 

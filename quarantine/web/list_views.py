@@ -63,6 +63,7 @@ def list_view(told: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
     return {
         "project": told["project"],
         "told": told,
+        "list_query": query(**params, page=wanted.page if wanted.page > 1 else None),
         "now": told["now"],
         "standing": wanted.status.value,
         "name": standing_name(wanted.status, told["mode"]),

@@ -12,6 +12,7 @@ from quarantine.services import listing, verdict_listing
 from quarantine.services.app import App
 from quarantine.services.overview import overview
 from quarantine.web.auth import COOKIE, Gatekeeper
+from quarantine.web.many_tests import ManyTests
 from quarantine.web.one_test import OneTest
 from quarantine.web.project_views import project_view
 from quarantine.web.records import Records
@@ -42,6 +43,7 @@ class Pages:
             Route("/projects/{project}/attempts", self.attempts),
             Route("/static/{name}", self.static),
             *Weekly(self.app, self.gatekeeper, self.renderer).routes(),
+            *ManyTests(self.app, self.gatekeeper, self.renderer, self.snapshots).routes(),
             *OneTest(self.app, self.gatekeeper, self.renderer, self.snapshots).routes(),
             *Records(self.app, self.gatekeeper, self.renderer).routes(),
             *SignIn(self.gatekeeper, self.renderer).routes(),

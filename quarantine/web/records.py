@@ -1,6 +1,5 @@
-"""The pages of what a project keeps: its quarantined tests, builds, incidents and reports, and the policy in words."""
+"""The pages of what a project keeps: its builds, incidents and reports, and the policy in words."""
 
-from functools import partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -11,10 +10,7 @@ from starlette.routing import BaseRoute, Route
 from quarantine.domain.outcome import Lane
 from quarantine.services import build_listing, incident_listing, listing, people_listing, report_listing
 from quarantine.services.app import App
-from quarantine.services.ownership import names_of_owners
-from quarantine.services.quarantined_list import quarantined_list
 from quarantine.web.auth import COOKIE, Gatekeeper
-from quarantine.web.list_views import list_view, wanted_of
 from quarantine.web.paging import page_of
 from quarantine.web.policy_words import policy_view
 from quarantine.web.record_views import build_view, builds_view, incidents_view, reports_view
@@ -33,7 +29,6 @@ class Records:
         """Return the routes."""
         at = "/projects/{project}"
         return [
-            Route(f"{at}/quarantined", self.quarantined),
             Route(f"{at}/builds", self.builds),
             Route(f"{at}/builds/{{number}}", self.build),
             Route(f"{at}/incidents", self.incidents),
@@ -41,14 +36,6 @@ class Records:
             Route(f"{at}/reports", self.reports),
             Route(f"{at}/policy", self.policy),
         ]
-
-    async def quarantined(self, request: Request) -> Response:
-        """Show the tests that are quarantined, held or broken, sorted and filtered as the query says."""
-        slug, wanted = await self._gatekeeper.reader(request), wanted_of(request.query_params)
-        told = await run_in_threadpool(
-            quarantined_list, self._app, slug, wanted, owners=partial(names_of_owners, self._app)
-        )
-        return self._page(request, "quarantined.html", **list_view(told, wanted))
 
     async def builds(self, request: Request) -> Response:
         """Show the builds, of one lane or of all."""

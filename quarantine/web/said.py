@@ -25,10 +25,10 @@ class Said:
     seal: Seal
     slug: str
 
-    def then(self, request: Request, path: str, sentence: str) -> Response:
-        """Go on to the page at `path`, below the root, which will say the sentence once."""
+    def then(self, request: Request, path: str, sentence: str, *, query: str = "") -> Response:
+        """Go on to the page at `path`, below the root, which will say it once; `query` begins with its `?`."""
         root: str = request.scope.get("root_path", "")
-        answer = RedirectResponse(f"{root}{path}", 303)
+        answer = RedirectResponse(f"{root}{path}{query}", 303)
         kept = self.seal.closed(f"said {path}", {"said": line(sentence, _CHARACTERS)})
         answer.set_cookie(
             COOKIE,

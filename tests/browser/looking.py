@@ -21,8 +21,14 @@ LOOKS: dict[str, tuple[Scheme, tuple[int, int]]] = {
 }
 _BAD = ("serious", "critical")
 _MOST_STOPS = 600
+_STOPS_IN_A_DATE = 3
+"""Besides its first one: the month, the day, the year, and the button that opens a calendar."""
 _STOPS = """() => {
   const told = one => one.outerHTML.slice(0, 120), log = window.stopsSeen = [];
+  const group = one => {
+    const all = [...one.form.querySelectorAll('[type=radio]')].filter(other => other.name === one.name);
+    return all.find(other => other.checked) ?? all[0];
+  };
   document.addEventListener('focusin', ({target: one}) => {
     const style = getComputedStyle(one), box = one.getBoundingClientRect();
     const isSeen = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
@@ -31,7 +37,7 @@ _STOPS = """() => {
   });
   return [...document.querySelectorAll(
     'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
-    .filter(one => one.checkVisibility())
+    .filter(one => one.checkVisibility() && (one.type !== 'radio' || one === group(one)))
     .map((one, place) => { one.dataset.stop = place; return told(one) });
 }"""
 
@@ -90,7 +96,25 @@ class Looker:
         assert answer is not None
         assert answer.status == status, path
         if status != 200:
-            self.noise = [said for said in self.noise if "Failed to load resource" not in said]
+            self.expect_refusal()
+
+    def expect_refusal(self) -> None:
+        """Take what the browser itself says of an answer that is an error for no noise of ours."""
+        self.noise = [said for said in self.noise if "Failed to load resource" not in said]
+
+    def tab_to(self, selector: str) -> None:
+        """Go on with the Tab key until an element has the focus."""
+        for _ in range(_MOST_STOPS):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("wanted => document.activeElement.matches(wanted)", selector):
+                return
+        raise AssertionError(selector)
+
+    def send(self) -> int:
+        """Press Enter on what has the focus, wait for the page that comes of it, and return its status."""
+        with self.page.expect_navigation(wait_until="load") as coming:
+            self.page.keyboard.press("Enter")
+        return coming.value.status if coming.value is not None else 0
 
     def look(self, name: str) -> None:
         """See the page in one of the `LOOKS`."""
@@ -126,7 +150,8 @@ class Looker:
     def walk(self) -> list[str]:
         """Go through the page with the Tab key; return what it never came to, and what shows no focus."""
         stops: list[str] = self.page.evaluate(_STOPS)
-        for _ in range(min(_MOST_STOPS, len(stops) + 1)):
+        inner = _STOPS_IN_A_DATE * self.page.locator("[type=date]").count()
+        for _ in range(min(_MOST_STOPS, len(stops) + 1 + inner)):
             self.page.keyboard.press("Tab")
         seen: list[dict[str, Any]] = self.page.evaluate("stopsSeen")
         left = set(range(len(stops))) - {int(one["stop"]) for one in seen if one["stop"] is not None}

@@ -1,6 +1,9 @@
 """Escalation on the whole product: whose test it is, what is said, what an answer does, and that each step is once."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -14,6 +17,7 @@ from quarantine.services.deliver import deliver
 from quarantine.services.escalate import escalate
 from quarantine.services.people import People, ProjectPeople
 from quarantine.slack.fake import FakeSlack
+from quarantine.slack.sending import Webhook
 from quarantine.store import audit, projects
 from quarantine.store.engine import reading, writing
 from quarantine.store.people_tables import THREAD
@@ -156,6 +160,43 @@ def test_many_tests_of_one_owner_are_one_message(ledger: World, slack: FakeSlack
     assert len(slack.messages[MAIL]) == 1
     [notice] = said(ledger)
     assert notice.sections[-1].left_out == 2
+
+
+def links(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (label, address) of every link of a message."""
+    parts = [part for block in message["blocks"] for part in _elements(block) if part.get("type") == "link"]
+    return [(part["text"], part["url"]) for part in parts]
+
+
+def _elements(block: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield block
+    for part in block.get("elements", ()):
+        yield from _elements(part)
+
+
+def test_a_webhook_brings_links_that_do_the_same(ledger: World, slack: FakeSlack) -> None:
+    """Where no button can be had each answer is a link to its form; without an address there is none."""
+    quarantined(ledger, "t1")
+    ledger.wait(days=31)
+    step(ledger)
+    [with_buttons] = slack.messages[MAIL]
+    assert not [one for one in links(with_buttons) if "answer=" in one[1]]
+    ledger.app.slack = Webhook(f"{slack.address}/services/T/B/x", ledger.clock, timeout_s=1)
+    ledger.wait(days=8)
+    step(ledger)
+    at = f"https://q.example/projects/ledger/tests/{quote(ledger.explain('t1')['test'])}"
+    assert [one for one in links(slack.messages["WEBHOOK"][-1]) if "answer=" in one[1]] == [
+        ("Seen it", f"{at}?answer=acknowledge#answer"),
+        ("Snooze", f"{at}?answer=snooze#answer"),
+        ("I own it", f"{at}?answer=own#answer"),
+        ("Let it gate", f"{at}?answer=release#answer"),
+    ]
+    assert "actions" not in {block["type"] for block in slack.messages["WEBHOOK"][-1]["blocks"]}
+    ledger.app.people = replace(ledger.app.people, address="")
+    ledger.wait(days=8)
+    step(ledger)
+    assert links(slack.messages["WEBHOOK"][-1]) == []
+    assert len(slack.messages["WEBHOOK"]) == 2
 
 
 def test_what_nobody_owns_goes_to_the_projects_channel_and_says_so(world: World, slack: FakeSlack) -> None:
