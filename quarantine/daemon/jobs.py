@@ -5,11 +5,11 @@ does it, and one that fails has not claimed anything. That survives restarts, ca
 scheduler state.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import Connection
@@ -17,14 +17,14 @@ from sqlalchemy import Connection
 from quarantine.clock import system_clock
 from quarantine.daemon import people
 from quarantine.daemon.spool import Spool
-from quarantine.errors import Busy
+from quarantine.daemon.watching import Watch
 from quarantine.services import archive
 from quarantine.services.app import App
 from quarantine.store import answers, builds, jobs, outbox
 from quarantine.store.engine import writing
 
-log = logging.getLogger("quarantine.daemon")
 SPOOL_TICK_S = 1
+SWEEP_TICK_S = 3600
 TICK_S = 60
 SPEAK_TICK_S = 10
 LADDER_TICK_S = 600
@@ -88,13 +88,6 @@ def run_due(app: App, table: Sequence[Job] = JOBS) -> list[str]:
     return done
 
 
-def _tick(app: App) -> None:
-    try:
-        run_due(app)
-    except Busy as busy:
-        log.warning("Scheduled work waits: %s", busy)
-
-
 class Ticking:
     """The scheduled work of one daemon, from construction until `stop`.
 
@@ -107,24 +100,26 @@ class Ticking:
         self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(timezone="UTC")
         once = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1, "next_run_time": system_clock()}
-        self._scheduler.add_job(_tick, "interval", [app], seconds=TICK_S, **once)
+        watch = Watch(app)
+
+        def every(seconds: int, job: str, work: Callable[[], object], project: str | None = None) -> None:
+            watched = partial(watch.run, job, work, project=project)
+            self._scheduler.add_job(watched, "interval", seconds=seconds, **once)
+
+        every(TICK_S, "housekeeping", partial(run_due, app))
         for spool in spools:
-            self._scheduler.add_job(self._drain, "interval", [spool], seconds=SPOOL_TICK_S, **once)
-            self._scheduler.add_job(spool.sweep, "interval", hours=1, **once)
-        self._scheduler.add_job(people.issue_weeks, "interval", [app], seconds=WEEKLY_TICK_S, **once)
+            name = f"spool {spool.name}"
+            every(SPOOL_TICK_S, name, partial(spool.drain, self._stopping.is_set), spool.project)
+            every(SWEEP_TICK_S, f"{name}: sweeping", spool.sweep, spool.project)
+        every(WEEKLY_TICK_S, "weekly reports", partial(people.issue_weeks, app))
         if app.people.projects:
             people.begin(app)
-            self._scheduler.add_job(people.walk_ladders, "interval", [app], seconds=LADDER_TICK_S, **once)
-            self._scheduler.add_job(people.speak, "interval", [app, people.daemon_name()], seconds=SPEAK_TICK_S, **once)
+            every(LADDER_TICK_S, "escalation", partial(people.walk_ladders, app))
+            every(SPEAK_TICK_S, "messages", partial(people.speak, app, people.daemon_name()))
+        every(TICK_S, "looking for trouble", partial(people.look_for_trouble, app, watch, spools))
         self._scheduler.start()
 
     def stop(self) -> None:
         """Finish what is being done, begin nothing more, and return."""
         self._stopping.set()
         self._scheduler.shutdown(wait=True)
-
-    def _drain(self, spool: Spool) -> None:
-        try:
-            spool.drain(self._stopping.is_set)
-        except OSError as error:
-            log.warning("The spool %s cannot be used: %s.", spool.directory, error.strerror)

@@ -1,14 +1,16 @@
-"""What the daemon does for people: tells the news, walks the ladders, issues weekly reports, delivers the outbox."""
+"""What the daemon does for people: tells news and troubles, walks the ladders, issues weekly reports, delivers."""
 
 import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from quarantine.daemon.spool import Spool
+from quarantine.daemon.watching import Watch
 from quarantine.errors import Busy, NotFound
-from quarantine.services import deliver, escalate, news, weekly_issue
+from quarantine.services import deliver, escalate, news, troubles, weekly_issue
 from quarantine.services.app import App
 from quarantine.store import projects
 from quarantine.store.engine import reading
@@ -50,10 +52,29 @@ def walk_ladders(app: App) -> None:
         _of_project(app, slug, partial(escalate.escalate, once_a_day=True))
 
 
-def _of_project(app: App, slug: str, work: Callable[[App, str], object]) -> None:
+def look_for_trouble(app: App, watch: Watch, spools: Sequence[Spool]) -> None:
+    """Tell what keeps failing, of every project: what is stored, and what this daemon sees of its own work."""
+    ended = watch.ended()
+    with reading(app.engine) as connection:
+        slugs = [project.slug for project in projects.every(connection)]
+    told = []
+    for slug in slugs:
+        seen = watch.seen(slug)
+        for spool in spools:
+            if spool.project == slug:
+                seen |= spool.seen()
+        told.append(_of_project(app, slug, partial(troubles.look, seen=seen)))
+    if all(told):
+        watch.forget(ended)
+
+
+def _of_project(app: App, slug: str, work: Callable[[App, str], object]) -> bool:
+    """Do some work of a project; return False when it has to wait."""
     try:
         work(app, slug)
     except NotFound:
         log.info("The settings name people of project %s, which does not exist yet.", slug)
     except Busy as busy:
         log.warning("News of %s waits: %s", slug, busy)
+        return False
+    return True

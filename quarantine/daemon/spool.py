@@ -28,6 +28,7 @@ from quarantine.clock import system_clock
 from quarantine.domain.outcome import Lane
 from quarantine.errors import BadConfiguration, BadInput, Busy, QuarantineError
 from quarantine.junit import Document
+from quarantine.policy.troubles import Trouble, spool_refusing
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.services.build_part import MAX_BYTES, BuildPart, parse_build_part
@@ -46,6 +47,7 @@ _OURS = (CLAIMED, DONE, REJECTED)
 _LOCK = ".lock"
 _NAME_BYTES = 200
 """What is kept of an entry's name: file systems bound the length of names, and ours get longer."""
+_REASON_CHARACTERS = 500
 _LINK = "Put the files themselves into the spool."
 
 
@@ -98,6 +100,28 @@ class Spool:
         with _alone(self.directory) as alone:
             for name, kept in ((DONE, DONE_KEPT), (REJECTED, REJECTED_KEPT)) if alone else ():
                 _sweep(self.directory / name, before=system_clock() - kept)
+
+    @property
+    def name(self) -> str:
+        """What people call it: the folder's own name."""
+        return self.directory.name[:60]
+
+    def seen(self) -> dict[str, Trouble | None]:
+        """Return what the folder tells of trouble, by code: whether entries were refused, one after the other.
+
+        What was refused before the last entry that was stored says nothing any more.
+        """
+        stored = max((_modified(path) for path in (self.directory / DONE).iterdir()), default=None)
+        reasons = sorted(
+            (_modified(path), path)
+            for path in (self.directory / REJECTED).glob("*.reason.txt")
+            if stored is None or _modified(path) > stored
+        )
+        if not reasons:
+            return {f"spool:{self.name}": None}
+        last = reasons[-1][1].read_text(encoding="utf-8", errors="replace")[:_REASON_CHARACTERS].strip()
+        trouble = spool_refusing(self.name, len(reasons), last)
+        return {} if trouble is None else {trouble.code: trouble}
 
     def _take_up(self) -> None:
         """Put back what a daemon that ended in the middle had claimed: taking it in again counts nothing twice."""

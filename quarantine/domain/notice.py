@@ -27,6 +27,8 @@ class NoticeKind(StrEnum):
     """Tests have stayed in quarantine too long for their owner not to be told."""
     WEEKLY = "weekly"
     """How large the quarantine is and what became of it within a week."""
+    TROUBLE = "trouble"
+    """The daemon itself cannot do its work as it should."""
 
 
 class Action(StrEnum):

@@ -9,10 +9,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from quarantine.domain.outcome import Status
-from quarantine.domain.verdict import Finding
-from quarantine.services import listing, naming, plausibility, renames
+from quarantine.services import listing, naming, plausibility, renames, troubles
 from quarantine.services.app import App
-from quarantine.store import builds, incidents, listings, projects, roster, standings
+from quarantine.store import builds, incidents, listings, projects, raised, roster, standings
 from quarantine.store.engine import reading
 from quarantine.store.projects import Project
 
@@ -23,8 +22,7 @@ _LEAST_DAYS = 14
 OLD_DAYS = 30
 """Days in quarantine after which a test needs its owner."""
 _BUILDS, _MOVES, _INCIDENTS, _REFUSED = 10, 12, 3, 3
-_ALARM_DAYS, _ALARMS, _LOOKED_AT = 7, 5, 40
-_RENAMES = 5
+_ALARMS, _RENAMES = 5, 5
 
 
 def overview(app: App, slug: str) -> dict[str, Any]:
@@ -106,8 +104,8 @@ def _needs(
         "old_days": OLD_DAYS,
         "oldest": oldest
         and {"test": naming.id_of(oldest), "name": naming.display_of(oldest), "days": (now - old[0]["since"]).days},
-        "alarms": _alarms(connection, project, now),
-        "alarm_days": _ALARM_DAYS,
+        "alarms": _alarms(connection, project),
+        "troubles": troubles.standing(connection, project.id),
     }
 
 
@@ -123,12 +121,18 @@ def _renames(connection: Connection, project: Project) -> dict[str, Any]:
     }
 
 
-def _alarms(connection: Connection, project: Project, now: datetime) -> list[dict[str, Any]]:
-    """Return the newest verdicts that raise a possible regression: quarantined tests that fail too often in a row."""
-    rows = listings.rejections_since(connection, project.id, now - timedelta(days=_ALARM_DAYS), _LOOKED_AT)
-    found = []
-    for row in rows:
-        named = [test["name"] for test in row["answer"]["tests"] if test["finding"] == Finding.POSSIBLE_REGRESSION]
-        if named:
-            found.append({"number": row["number"], "tests": named[:_ALARMS], "at": row["asked_at"].isoformat()})
-    return found[:_ALARMS]
+def _alarms(connection: Connection, project: Project) -> list[dict[str, Any]]:
+    """Return the newest verdicts whose possible regressions nobody has answered and trunk has not passed since."""
+    by_verdict: dict[int, list[Mapping[str, Any]]] = {}
+    for row in reversed(raised.open_ones(connection, project.id)):
+        by_verdict.setdefault(row["verdict"], []).append(row)
+    newest = list(by_verdict.items())[:_ALARMS]
+    tests = roster.rows(connection, project.id, {row["test"] for _, rows in newest for row in rows})
+    return [
+        {
+            "number": verdict,
+            "tests": list(dict.fromkeys(naming.display_of(tests[row["test"]]) for row in rows))[:_ALARMS],
+            "at": rows[0]["at"].isoformat(),
+        }
+        for verdict, rows in newest
+    ]

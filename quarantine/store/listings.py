@@ -20,7 +20,6 @@ from quarantine.store.tables import (
     REPORT,
     STANDING,
     TRANSITION,
-    VERDICT,
 )
 
 _FAILURE_SHOWN = [column for column in FAILURE.c if column.name != "detail"]
@@ -325,12 +324,3 @@ def audit_without(connection: Connection, project_id: int, actions: Sequence[str
     """Return the newest rows of the audit whose action is none of these, the newest first."""
     query = select(AUDIT).where(AUDIT.c.project_id == project_id, AUDIT.c.action.not_in(actions))
     return _rows(connection, query.order_by(AUDIT.c.number.desc()).limit(limit))
-
-
-def rejections_since(connection: Connection, project_id: int, since: datetime, limit: int) -> list[dict[str, Any]]:
-    """Return number, build, sentence, instant and answer of the newest verdicts from `since` on that reject."""
-    shown = [VERDICT.c[name] for name in ("number", "build_seq", "sentence", "asked_at", "answer")]
-    query = select(*shown).where(
-        VERDICT.c.project_id == project_id, VERDICT.c.asked_at >= since, VERDICT.c.outcome == "reject"
-    )
-    return _rows(connection, query.order_by(VERDICT.c.number.desc()).limit(limit))

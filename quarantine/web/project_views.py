@@ -75,6 +75,17 @@ def needs(told: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for alarm in since["alarms"]
     ]
+    found += [
+        {
+            "kind": "trouble",
+            "count": 1,
+            "title": f"trouble with the daemon: {trouble['title']}",
+            "sentence": f"{trouble['sentence']} {trouble['mend']}",
+            "at": "/reports",
+            "label": "see the reports",
+        }
+        for trouble in since["troubles"]
+    ]
     if counts["broken"]:
         found.append(_need("broken", counts["broken"], "broken on trunk", _BROKEN))
     if counts["held"]:

@@ -7,6 +7,7 @@ import pytest
 
 from quarantine.policy.escalation import Ladder
 from quarantine.services import decisions
+from quarantine.services.overview import overview
 from quarantine.services.people import People, ProjectPeople
 from quarantine.web.sealing import FORM_LIVES
 from tests.web.acting import (
@@ -100,13 +101,24 @@ def test_escalations_are_answered_as_in_slack(enforced: Site, admin: Actor) -> N
     assert [len(audited(enforced, action)) for action in ("acknowledge", "snooze", "own")] == [1, 1, 1]
 
 
+def needing_a_person(site: Site) -> list[tuple[int, list[str]]]:
+    """Return the verdicts whose possible regressions the overview shows, with their tests."""
+    alarms = overview(site.world.app, PROJECT)["needs"]["alarms"]
+    return [(alarm["number"], alarm["tests"]) for alarm in alarms]
+
+
 @pytest.mark.parametrize("was", ["regression", "flake"])
 def test_a_possible_regression_is_answered(enforced: Site, admin: Actor, was: str) -> None:
     """Of two the one that is named is closed, with who said so and why; the other stays open."""
     first, second = raise_doubt(enforced, "t_flaky"), raise_doubt(enforced, "t_flaky", change="T-2")
+    assert needing_a_person(enforced) == [
+        (second, ["tests.test_ledger::t_flaky"]),
+        (first, ["tests.test_ledger::t_flaky"]),
+    ]
     page = admin.done("t_flaky", "regression", raised=str(second), was=was, reason="I read the trace")
     assert f"was a {was}." in page.text
     assert [state for state, _, _ in doubts(enforced)] == ["open", was]
+    assert [verdict for verdict, _ in needing_a_person(enforced)] == [first]
     [(who, detail)] = audited(enforced, "answer-regression")
     assert doubts(enforced)[1][1:] == (who, "I read the trace")
     assert (detail["raised"], detail["was"]) == (second, was)

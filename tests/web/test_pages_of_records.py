@@ -148,7 +148,7 @@ def test_a_possible_regression_comes_first() -> None:
     told = {
         "mode": "enforce",
         "counts": {"broken": 2, "held": 0},
-        "needs": {"alarms": [alarm], "old": 0, "renames": []},
+        "needs": {"alarms": [alarm], "troubles": [], "old": 0, "renames": []},
     }
     first, second = needs(told)
     assert (first["count"], first["title"], first["at"]) == (2, "possible regressions", "/verdicts/7")
