@@ -132,10 +132,16 @@ class Gatekeeper:
 
 
 def _secret(request: Request) -> str | None:
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and secret.strip():
-        return secret.strip()
+    stated = header_token(request)
+    if stated is not None:
+        return stated
     return session_of(request) if request.method in ("GET", "HEAD") else None
+
+
+def header_token(request: Request) -> str | None:
+    """Return the token that a program states; None for none, and for what a proxy in front of us asks for."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret.strip() or None if scheme.lower() == "bearer" else None
 
 
 def session_of(request: Request) -> str | None:

@@ -15,7 +15,7 @@ from quarantine.services import answering
 from quarantine.services.access import Bearer
 from quarantine.services.app import App
 from quarantine.store.tokens import Scope
-from quarantine.web.auth import Gatekeeper, session_of
+from quarantine.web.auth import Gatekeeper, header_token, session_of
 from quarantine.web.posted import posted, require_own
 from quarantine.web.sealing import FORM_LIVES, Seal, Seals
 
@@ -62,7 +62,7 @@ class Sending:
     async def seal_for(self, request: Request, slug: str, bearer: Bearer) -> Seal | None:
         """Return the seal of whoever looks at a page and may act on it; None for anybody else. Raises NotFound."""
         session = session_of(request)
-        if session is None or Scope.ADMIN not in bearer.scopes or "authorization" in request.headers:
+        if session is None or Scope.ADMIN not in bearer.scopes or header_token(request) is not None:
             return None
         return await run_in_threadpool(self._seals.of, slug, session)
 

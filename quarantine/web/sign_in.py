@@ -14,6 +14,8 @@ from quarantine.web.rendering import Renderer
 _KEPT_S = 30 * 24 * 3600
 _FORM = "application/x-www-form-urlencoded"
 _MOST_CHARACTERS = 4_096
+_ELSEWHERE = ("cross-site", "same-site")
+"""Another port of this machine is the same site to a browser, and another server all the same."""
 _LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 
 
@@ -85,7 +87,7 @@ async def _posted(request: Request) -> tuple[str, str]:
     """Return the token and where to go next; raises HTTPException for anything but a small form of our own."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise HTTPException(415, "The sign-in form was not sent as a form.")
-    if request.headers.get("sec-fetch-site") == "cross-site":
+    if request.headers.get("sec-fetch-site") in _ELSEWHERE:
         raise HTTPException(403, "The sign-in form was sent from another site.")
     form = await request.form(max_fields=5, max_part_size=_MOST_CHARACTERS)
     token, wanted = form.get("token", ""), form.get("next", "/")

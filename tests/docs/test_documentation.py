@@ -11,6 +11,7 @@ from quarantine.config import Settings, SpoolFolder
 from quarantine.policy.criteria import Policy
 from quarantine.services import question
 from quarantine.services.build_part import BuildPart, json_schema
+from quarantine.web.deeds import DEEDS
 from tests.benchmarks.figures import LIMITS
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +92,12 @@ def test_every_route_is_documented() -> None:
     shown = [re.sub(r"\{\{(\w+)(:name)?\}\}", r"{\1}", route).replace("{manifest}", "{id}") for route in routes]
     assert shown
     assert [route for route in shown if route not in text] == []
+
+
+def test_every_form_of_a_tests_page_is_documented() -> None:
+    """docs/http.md names each that a link can open."""
+    section = page("docs/http.md").split("### Deciding on the pages")[1].split("\n## ")[0]
+    assert [name for name in DEEDS if f"`{name}`" not in section] == []
 
 
 def test_the_readme_has_exactly_two_set_up_commands() -> None:

@@ -1,5 +1,7 @@
 """What an admin does from the page of a test: offered as it stands, done in their name, said once, or refused."""
 
+import json
+import re
 import threading
 from datetime import timedelta
 
@@ -7,9 +9,13 @@ import pytest
 
 from quarantine.policy.escalation import Ladder
 from quarantine.services import decisions
+from quarantine.services.deliver import deliver
+from quarantine.services.news import tell
 from quarantine.services.overview import overview
 from quarantine.services.people import People, ProjectPeople
+from quarantine.slack.fake import FakeSlack
 from quarantine.web.sealing import FORM_LIVES
+from tests.channels import HERE, connect
 from tests.web.acting import (
     HOME,
     Actor,
@@ -299,6 +305,21 @@ def test_words_typed_stay_words(enforced: Site, admin: Actor) -> None:
         page.check_inert()
         page.check_readable()
     assert answered(enforced) == [("snooze", hostile)]
+
+
+def test_words_typed_on_a_page_stay_words_in_slack(enforced: Site, admin: Actor, slack: FakeSlack) -> None:
+    """What a release says of its reason calls nobody and links nowhere."""
+    connect(enforced.world, slack)
+    enforced.world.app.people = People(projects={PROJECT: ProjectPeople(channel=HERE)}, address="https://q.example")
+    tell(enforced.world.app, PROJECT)
+    hostile = "<!channel> <https://evil.example|mended> *b* @here"
+    admin.done("t1", "enter", until=in_days(enforced, 5), reason=hostile)
+    admin.done("t1", "release", reason=hostile)
+    tell(enforced.world.app, PROJECT)
+    deliver(enforced.world.app, by="one")
+    told = json.dumps(slack.messages[HERE])
+    assert "evil.example" in told
+    assert not re.search(r'"type": "(broadcast|user|usergroup|channel)"|"type": "mrkdwn"|"url": "https?://evil', told)
 
 
 def test_pages_with_forms_are_readable(enforced: Site, admin: Actor) -> None:

@@ -126,6 +126,12 @@ def test_a_header_signs_nobody_in(enforced: Site) -> None:
     assert client.post(f"{HOME}/tests/t_flaky", data=data, headers=OURS).status_code == 401
 
 
+def test_a_proxy_that_asks_for_a_password_of_its_own_is_in_nobodys_way(admin: Actor) -> None:
+    """What a browser tells it in the header is not for us; who is signed in here finds the forms."""
+    answer = admin.client.get(f"{HOME}/tests/t_flaky", headers={"authorization": "Basic ZXZlOng="})
+    assert "release" in offered(Page.of(answer))
+
+
 def test_loopback_without_tokens_is_never_an_admin(judged: Site) -> None:
     """It reads which command makes the first token; whatever is sent there is refused, by other names above all."""
     client = judged.open(browser=True)

@@ -136,10 +136,11 @@ def test_a_token_of_another_project_sees_nothing_of_this_one(site: Site) -> None
         assert f"/sign-in?next={path}" in [unquote(href) for href in page.attributes("href")]
 
 
-def test_a_form_from_another_site_signs_nobody_in(site: Site) -> None:
-    """Nobody is made to read with a stranger's token."""
+@pytest.mark.parametrize("whence", ["cross-site", "same-site"])
+def test_a_form_from_another_site_signs_nobody_in(site: Site, whence: str) -> None:
+    """Nobody is made to read, or to decide, with a stranger's token."""
     answer = site.client(browser=True).post(
-        "/sign-in", data={"token": site.token("read")}, headers={"sec-fetch-site": "cross-site"}
+        "/sign-in", data={"token": site.token("read")}, headers={"sec-fetch-site": whence}
     )
     assert Page.of(answer, status=403).text.count("The sign-in form was sent from another site.") == 1
     assert "set-cookie" not in answer.headers
