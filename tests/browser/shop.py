@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from quarantine.clock import FrozenClock
 from quarantine.domain.outcome import Lane
@@ -74,6 +75,18 @@ def play(world: World) -> None:
     decisions.set_mode(world.app, world.project, "enforce", bearer=OWNER)
     world.ask("fix-1", *_reports(test_retry=_TOGETHER, test_total="assert 1 == 2"), change="T-9", exit_code=1,
               question={"ticket": "T-9", "attempt": 1})  # fmt: skip
+
+
+def live(world: World, day: int, **fields: Any) -> None:
+    """Live through one more day of two builds, with what flakes."""
+    for half in range(2):
+        flaky = _flakes(day) if half else {}
+        world.send(f"later-{day}.{half}", *_reports(**flaky), runner=f"host-{day % 3}", **fields)
+        if flaky:
+            world.wait(minutes=5)
+            world.rerun(f"later-{day}.{half}", *_reports())
+        world.wait(hours=11)
+    world.wait(hours=2)
 
 
 @dataclass(frozen=True, slots=True)
