@@ -1,6 +1,6 @@
 """Makes the pictures that README.md shows: `python -m tests.browser.readme [FOLDER]`, `docs/pictures` unless named.
 
-The shop lives through another five weeks, enforcing, with owners and a Slack that is played by the product's own server.
+The shop lives through another five weeks, enforcing, with owners and a Slack that the product itself plays.
 """
 
 import sys
