@@ -13,6 +13,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "solve": ("quarantine.cli.solve", "Let an agent mend a ticket, judged by the tests."),
     "attempts": ("quarantine.cli.attempts", "Show what the loops on tickets came to."),
     "weekly": ("quarantine.cli.weekly", "Print the quarantine-size report of a week."),
+    "simulate": ("quarantine.cli.simulate", "Let the policy and everybody's rules loose on made-up worlds."),
     "is-gating": ("quarantine.cli.is_gating", "Exit 0 if a test gates, 1 if it does not."),
     "list": ("quarantine.cli.listing", "List the tests that are not simply gating."),
     "explain": ("quarantine.cli.explain", "Explain one test: a sentence, then the evidence."),

@@ -28,6 +28,7 @@ class Head:
         trunk_trials: trunk trials of the test up to and including this one (it marks where a window starts).
         trunk_days: distinct days with trunk trials up to and including this one.
         incident: the storm this failure belongs to; such a head is no onset. None otherwise.
+        company: how many other tests failed in the same build with the same signature.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Head:
     trunk_trials: int = 0
     trunk_days: int = 0
     incident: str | None = None
+    company: int = 0
 
     @property
     def is_confirmed(self) -> bool:

@@ -28,6 +28,8 @@ class Policy:
         reserve_factor: how many times the pairs of the first full trunk build the first reserve holds.
         exit_ratio: alpha_exit / alpha_entry; below 1.
         onset_spacing_hours: at most one onset in so many hours.
+        company_tests: tests that fail alike in one build from which on an onset counts as one in company.
+        company_spacing_hours: at most one onset in company in so many hours.
         entry_span_hours: least time between the first and the last onset of an entry.
         entry_trunk_onsets: least number of an entry's onsets that come from the trunk lane.
         origin_chance: at most this chance of the clean trials before a change dates the flake to that change.
@@ -64,6 +66,8 @@ class Policy:
     reserve_factor: int = 4
     exit_ratio: float = 0.1
     onset_spacing_hours: float = 6.0
+    company_tests: int = 5
+    company_spacing_hours: float = 24.0
     entry_span_hours: float = 72.0
     entry_trunk_onsets: int = 2
     origin_chance: float = 0.001
@@ -167,6 +171,8 @@ _MOST = 1_000_000
 _LEAST = {
     "reserve_factor": 1,
     "onset_spacing_hours": 0,
+    "company_tests": 2,
+    "company_spacing_hours": 0,
     "entry_span_hours": 0,
     "entry_trunk_onsets": 1,
     "broken_failures": 2,

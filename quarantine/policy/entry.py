@@ -268,6 +268,7 @@ def head_to_json(head: Head) -> dict[str, Any]:
         "trunk_trials": head.trunk_trials,
         "trunk_days": head.trunk_days,
         "incident": head.incident,
+        "company": head.company,
     }
 
 

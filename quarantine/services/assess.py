@@ -128,6 +128,7 @@ class Assessor:
             "trunk_trials": int(history.trunk_trials[test]),
             "trunk_days": int(history.days[test]),
             "incident": None,
+            "company": self.batch.company_of(place),
         }
 
     def entry(self, test: int) -> EntryAssessment | None:

@@ -59,18 +59,28 @@ def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> tuple[float, fl
 def poisson_binomial_tail(rates: FloatArray, at_least: int) -> float:
     """Return `P(X >= at_least)`, X the number of successes among independent trials with the given `rates`.
 
-    One pass over the rates with `at_least` live states and an absorbing last one, so that small tails are summed
-    rather than obtained by subtraction. Cost: len(rates) vector operations of length `at_least`.
+    Those of the most frequent rate are one binomial number of successes; one pass over the others with `at_least` live
+    states and an absorbing last one gives theirs, and `P(A + B >= s) = P(A >= s) + sum over a < s of P(A = a)
+    P(B >= s - a)`. So small tails are summed rather than obtained by subtraction. Cost: one vector operation of length
+    `at_least` for each rate that is not the most frequent one.
     """
     if at_least <= 0:
         return 1.0
+    values, counts = np.unique(rates, return_counts=True)
+    if not len(values):
+        return 0.0
+    common = int(np.argmax(counts))
     states = np.zeros(at_least + 1)
     states[0] = 1.0
-    for rate in rates:
-        moved = states[:-1] * rate
-        states[:-1] -= moved
-        states[1:] += moved
-    return float(states[-1])
+    for rate, count in zip(np.delete(values, common), np.delete(counts, common), strict=True):
+        for _ in range(count):
+            moved = states[:-1] * rate
+            states[:-1] -= moved
+            states[1:] += moved
+    enough = max(0, at_least - int(counts[common]))  # with fewer of the others even all of those are too few
+    missing = np.arange(at_least - enough, 0, -1)
+    rest = upper_tail(missing, np.full(len(missing), counts[common]), float(values[common]))
+    return float(states[-1] + states[enough:-1] @ rest)
 
 
 def _check_counts(k: int, n: int) -> None:

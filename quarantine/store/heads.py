@@ -131,4 +131,5 @@ def _head(row: RowMapping) -> Head:
         trunk_trials=row["trunk_trials"],
         trunk_days=row["trunk_days"],
         incident=row["incident"],
+        company=row["company"],
     )

@@ -328,6 +328,7 @@ class HeadRow(SQLModel, table=True):
     trunk_trials: int
     trunk_days: int
     incident: str | None = Field(default=None, max_length=32)
+    company: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
 class HistoryRow(SQLModel, table=True):

@@ -59,6 +59,13 @@ CHAPTERS = (
                 f"The first reserve of the budget is for {_times(p.reserve_factor)} the tests of the first full trunk "
                 "build; each later one is four times larger."
             ),
+            "company_tests": lambda p: (
+                f"An onset is in company when {p.company_tests:,} tests or more fail alike in its build."
+            ),
+            "company_spacing_hours": lambda p: (
+                f"Of onsets in company at most one in {_hours(p.company_spacing_hours)} counts, so that an outage that "
+                "comes back is not taken for flaking."
+            ),
             "onset_spacing_hours": lambda p: (
                 f"At most one onset in {_hours(p.onset_spacing_hours)} counts, whoever runs what."
             ),

@@ -1,5 +1,6 @@
 """Which heads count: spacing, one per change, trunk before agent, confirmed and outside storms."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -48,6 +49,35 @@ def test_at_most_one_in_six_hours_by_arrival() -> None:
     """An onset keeps others out until exactly six hours have passed since its arrival, whatever the lane or host."""
     heads = [_head(1, 0), _head(2, 5.99), _head(3, 6), _head(4, 11, Lane.REVIEW, "pr-1"), _head(5, 12)]
     assert _numbers(heads) == [1, 3, 5]
+
+
+def test_of_onsets_in_company_one_a_day_counts() -> None:
+    """An outage that flaps for two days is two onsets, however often it hits; what fails alone goes on counting."""
+    outage = [_head(number, 7 * (number - 1), company=49) for number in range(1, 8)]
+    assert _numbers(outage) == [1, 5]
+    between = [_head(1, 0, company=4), _head(2, 7), _head(3, 14, company=9), _head(4, 23.9, company=4), _head(5, 30)]
+    assert _numbers(between) == [1, 2, 5]
+    assert _numbers([_head(1, 0, company=3), _head(2, 7, company=3)]) == [1, 2]  # four tests that fail alike
+    assert _numbers([_head(1, 0, company=4), _head(2, 24, company=4)]) == [1, 2]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_company_only_ever_drops_onsets_of_a_quiet_trunk(seed: int) -> None:
+    """Against a plain count: each in company a day after the one before, all that fail alone as they were."""
+    rng = random.Random(seed)  # noqa: S311 - the same heads for the same seed
+    heads, hour = [], 0.0
+    for number in range(1, 40):
+        hour += rng.uniform(6, 30)
+        heads.append(_head(number, hour, company=rng.choice([0, 3, 4, 30])))
+    counted = [onset.head for onset in counted_onsets(heads, POLICY)]
+    crowd = [head for head in counted if head.company >= 4]
+    assert all(later.arrived_at - earlier.arrived_at >= timedelta(days=1) for earlier, later in pairwise(crowd))
+    assert [head for head in counted if head.company < 4] == [head for head in heads if head.company < 4]
+    last = None
+    for head in heads:
+        if head.company >= 4 and (last is None or head.arrived_at - last >= timedelta(days=1)):
+            assert head in counted
+            last = head.arrived_at
 
 
 def test_the_confirmation_does_not_decide_the_slot() -> None:
