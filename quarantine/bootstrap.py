@@ -5,7 +5,9 @@ from typing import cast
 from zoneinfo import ZoneInfo
 
 from quarantine.clock import Clock, system_clock
-from quarantine.config import ProjectPeople, Quiet, Settings, Weekday
+from quarantine.config import Mail, ProjectPeople, Quiet, Settings, Weekday
+from quarantine.errors import BadConfiguration
+from quarantine.mail.sending import PORTS, MailServer
 from quarantine.policy.calendar import QuietHours, WeeklySchedule, zone_of
 from quarantine.policy.criteria import Policy
 from quarantine.policy.escalation import Ladder
@@ -39,6 +41,7 @@ def _people_of_project(people: ProjectPeople) -> services.ProjectPeople:
     return services.ProjectPeople(
         zone=zone,
         channel=people.channel,
+        mail=people.mail,
         digest=time.fromisoformat(people.digest) if people.digest else None,
         quiet=_quiet(people.quiet, zone) if people.quiet else None,
         ladder=Ladder(first_days=people.escalate_after_days, repeat_days=people.escalate_again_days),
@@ -70,6 +73,47 @@ def slack_of(settings: Settings, clock: Clock) -> Bot | Webhook | None:
     return None
 
 
+def mail_of(settings: Settings) -> MailServer | None:
+    """Return how letters leave, None for not at all; raises BadConfiguration naming the key that is missing."""
+    mail = settings.mail
+    readers = [slug for slug, people in settings.project.items() if people.mail]
+    if mail.host is None:
+        if readers:
+            raise _missing(
+                "mail.host", f"project.{readers[0]}.mail names who is written to", "Name the server in [mail]."
+            )
+        if mail.sender is not None or mail.user is not None or mail.port is not None:
+            raise _missing("mail.host", "[mail] has other keys", "Name the server there, or leave [mail] out.")
+        return None
+    if mail.sender is None:
+        raise _missing("mail.sender", "mail.host is there", "Name the address that letters come from.")
+    _check_user(mail)
+    return MailServer(
+        host=mail.host,
+        port=mail.port or PORTS[mail.security],
+        security=mail.security,
+        sender=mail.sender,
+        user=mail.user,
+        password=mail.password.get_secret_value() if mail.password else None,
+    )
+
+
+def _check_user(mail: Mail) -> None:
+    if mail.user is not None and mail.password is None:
+        raise _missing("mail.password", "mail.user is there", "Set QUARANTINE_MAIL_PASSWORD.")
+    if mail.user is None and mail.password is not None:
+        raise _missing("mail.user", "there is a password", "Name the user, or unset QUARANTINE_MAIL_PASSWORD.")
+    if mail.user is not None and mail.security == "none":
+        raise BadConfiguration(
+            "mail.security is none, so the password would be sent in the clear.",
+            mend="Set mail.security to starttls or tls.",
+        )
+
+
+def _missing(key: str, why: str, mend: str) -> BadConfiguration:
+    return BadConfiguration(f"{key} is missing, though {why}.", mend=mend)
+
+
 def build_app(settings: Settings, *, clock: Clock = system_clock, migrate: bool = False) -> App:
     """Return the product on its database.
 
@@ -79,13 +123,13 @@ def build_app(settings: Settings, *, clock: Clock = system_clock, migrate: bool 
         migrate: bring the database to the newest revision first, as the embedded default does.
 
     Raises:
-        BadConfiguration: the policy is incoherent, a time zone is none, or the database is not at the revision this
-            version needs.
+        BadConfiguration: the policy is incoherent, a time zone is none, the settings of mail do not fit each other, or
+            the database is not at the revision this version needs.
     """
-    policy, people = policy_of(settings), people_of(settings)
+    policy, people, mail = policy_of(settings), people_of(settings), mail_of(settings)
     engine = open_engine(settings.database)
     if migrate:
         migrations.upgrade(engine)
     else:
         migrations.require_current(engine)
-    return App(engine, clock, policy, people, slack_of(settings, clock))
+    return App(engine, clock, policy, people, slack_of(settings, clock), mail)

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from quarantine.errors import BadConfiguration
+from quarantine.mail.letters import is_address
+from quarantine.mail.sending import Security
 
 DEFAULT_FILE = Path("quarantine.toml")
 DATABASE_VARIABLE = "QUARANTINE_DATABASE"
@@ -19,10 +21,21 @@ SECRETS = {
     "QUARANTINE_SLACK_URL": "url",
 }
 """Environment variables that fill in keys of `slack`, for what should not lie in a file."""
+MAIL_SECRETS = {"QUARANTINE_MAIL_PASSWORD": "password"}
+"""The same for `mail`."""
 LaneWord = Literal["trunk", "review", "agent"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WeeklyTime = Annotated[str, Field(pattern=rf"^({'|'.join(get_args(Weekday))}) ([01]\d|2[0-3]):[0-5]\d$")]
 WallTime = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
+
+
+def _plain_address(text: str) -> str:
+    if not is_address(text):
+        raise ValueError("this is no plain mail address, such as lead@example.org")
+    return text
+
+
+MailAddress = Annotated[str, AfterValidator(_plain_address)]
 
 
 class Strict(BaseModel):
@@ -52,6 +65,21 @@ class Slack(Strict):
     )
 
 
+class Mail(Strict):
+    """How letters leave: the server that takes them from us."""
+
+    host: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]+$")] | None = Field(
+        None, description="The mail server; no letters are sent when there is none."
+    )
+    port: Annotated[int, Field(ge=1, le=65_535)] | None = Field(
+        None, description="Its port: 587 for starttls, 465 for tls, 25 for none."
+    )
+    security: Security = Field("starttls", description="starttls, tls or none.")
+    user: str | None = Field(None, description="Who we are to the server, where it asks.")
+    password: SecretStr | None = Field(None, description="The user's password.")
+    sender: MailAddress | None = Field(None, description="The address that letters come from.")
+
+
 class Quiet(Strict):
     """Hours in which nothing is said, in the project's zone; what comes up waits until they end."""
 
@@ -67,6 +95,7 @@ class ProjectPeople(Strict):
 
     zone: str = Field("UTC", description="Time zone of its people, such as Europe/Berlin.")
     channel: str | None = Field(None, description="Slack channel, by its id; nothing is said when there is none.")
+    mail: tuple[MailAddress, ...] = Field((), description="Mail addresses that reports go to.")
     digest: WallTime | None = Field(None, description="Say everything that can wait once a day, at this time.")
     quiet: Quiet | None = Field(None, description="Hours in which nothing is said.")
     escalate_after_days: Annotated[int, Field(ge=1, le=90)] = Field(
@@ -100,6 +129,7 @@ class Settings(Strict):
     )
     templates: Path | None = Field(None, description="A folder whose templates stand in for ours of the same name.")
     slack: Slack = Field(Slack.model_validate({}), description="How the daemon reaches Slack.")
+    mail: Mail = Field(Mail.model_validate({}), description="How letters leave.")
     project: dict[str, ProjectPeople] = Field(
         default_factory=dict, description="For each project, who is told, where and when."
     )
@@ -108,7 +138,7 @@ class Settings(Strict):
 def load(path: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings; QUARANTINE_DATABASE overrides the file's database.
 
-    What `SECRETS` names fills in its keys.
+    What `SECRETS` and `MAIL_SECRETS` name fills in its keys.
 
     Raises BadConfiguration when a named file is missing, is no TOML, or has a key that is unknown or malformed.
     """
@@ -116,9 +146,10 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     values = _read(path)
     if database := environment.get(DATABASE_VARIABLE):
         values["database"] = database
-    stated = {key: environment[variable] for variable, key in SECRETS.items() if environment.get(variable)}
-    if stated:
-        values["slack"] = {**values.get("slack", {}), **stated}
+    for table, secrets in (("slack", SECRETS), ("mail", MAIL_SECRETS)):
+        stated = {key: environment[variable] for variable, key in secrets.items() if environment.get(variable)}
+        if stated and isinstance(values.get(table, {}), dict):
+            values[table] = {**values.get(table, {}), **stated}
     try:
         return Settings(**values)
     except ValidationError as error:
@@ -133,7 +164,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
         raise BadConfiguration(f"{where}: {key}: {fault['msg']}.", mend="See docs/configuration.md.") from error
 
 
-_TABLES: dict[str, type[Strict]] = {"spool": SpoolFolder, "slack": Slack, "project": ProjectPeople}
+_TABLES: dict[str, type[Strict]] = {"spool": SpoolFolder, "slack": Slack, "mail": Mail, "project": ProjectPeople}
 _TABLES_OF_PROJECT: dict[str, type[Strict]] = {"quiet": Quiet}
 
 

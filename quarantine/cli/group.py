@@ -27,6 +27,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "reach": ("quarantine.cli.reach", "Tell the daemon which files each test reaches."),
     "tree": ("quarantine.cli.tree", "Print the hash of the tree that lies here."),
     "slack": ("quarantine.cli.slack", "Try out how people are told: a trial message, what is parked."),
+    "mail": ("quarantine.cli.mail", "Try out how letters are sent: a trial letter."),
     "project": ("quarantine.cli.project", "Create and list projects."),
     "token": ("quarantine.cli.token", "Create, list and revoke API tokens."),
     "db": ("quarantine.cli.db", "Upgrade and check the database."),

@@ -2,10 +2,14 @@
 
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from quarantine.cli.options import on_database, open_app, say
+
+if TYPE_CHECKING:
+    from quarantine.slack.sending import Bot
 
 
 @click.group()
@@ -45,14 +49,37 @@ def test(channel: str, token: str | None, webhook: str | None, url: str) -> None
     ended = way.post(channel, message, key=f"trial:{system_clock().isoformat()}")
     if isinstance(ended, Sent):
         say("It arrived." if token else "It arrived, in the webhook's own channel.")
-        if not token:
-            say("A webhook only posts: no threads, no updates and no buttons. A bot token does all of them.")
+        if isinstance(way, Webhook):
+            say("A webhook only posts: no threads, no updates, no buttons, no pictures. A bot token does all of them.")
+        else:
+            _try_pictures(way)
         return
     if isinstance(ended, Failed):
         raise click.ClickException(f"It did not arrive ({ended.code}). {ended.mend}")
     if isinstance(ended, Later):
         raise click.ClickException(f"Slack asks to wait for {ended.after_s:.0f} seconds. Try again then.")
     raise click.ClickException(f"It may have arrived, or not. {ended.reason} Look into the channel.")
+
+
+def _try_pictures(bot: "Bot") -> None:
+    """Upload a picture that is shown to nobody, and say what keeps messages from having one."""
+    from quarantine.domain.chart import SizeChart, SizeWeek
+    from quarantine.pictures import png_of, svg_of
+    from quarantine.slack.sending import Ambiguous, Failed
+
+    chart = SizeChart("A trial chart", (SizeWeek("now", 1, 1, 0),))
+    uploaded = bot.upload(
+        png_of(svg_of(chart, ground="light")), name="trial.png", title=chart.title, alternative=chart.alternative
+    )
+    if isinstance(uploaded, str):
+        return
+    said = "Slack asks to wait."
+    if isinstance(uploaded, Ambiguous):
+        said = uploaded.reason
+    elif isinstance(uploaded, Failed):
+        is_scope = uploaded.code == "missing_scope"
+        said = "Give the app files:write and install it again." if is_scope else uploaded.mend
+    say(f"A picture could not be uploaded, so charts would be told in words. {said}")
 
 
 @command.command()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Engine
 
 from quarantine.clock import Clock
+from quarantine.mail.sending import MailServer
 from quarantine.policy.criteria import Policy
 from quarantine.services.names import NameCache
 from quarantine.services.people import People
@@ -25,6 +26,7 @@ class App:
         reach: the reach maps of each project, kept in memory between builds.
         people: who is told what, where and when.
         slack: how Slack is reached; None when it is not.
+        mail: the server that takes letters; None when none does.
         names: which tests the names in clients' questions stand for.
         lock: held while a build is taken in: one at a time in this process, so that what is cached needs no other.
     """
@@ -34,6 +36,7 @@ class App:
     policy: Policy = field(default_factory=Policy)
     people: People = field(default_factory=People)
     slack: Bot | Webhook | None = None
+    mail: MailServer | None = None
     reach: ReachCache = field(default_factory=ReachCache)
     names: NameCache = field(default_factory=NameCache)
     _rosters: dict[int, Roster] = field(default_factory=dict)

@@ -17,6 +17,7 @@ def of(app: App, slug: str) -> list[dict[str, Any]]:
         {
             "channel": row["channel"],
             "title": row["content"].get("title")
+            or row["content"].get("subject")
             or (told[row["thread"]] or {"content": {}})["content"]["notice"]["title"],
             "code": row["error_code"],
             "mend": row["error"],

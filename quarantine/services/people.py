@@ -18,6 +18,7 @@ class ProjectPeople:
     Attributes:
         zone: their time zone.
         channel: where messages go; None: nothing is said.
+        mail: the addresses that reports are mailed to.
         digest: the local time at which everything that can wait is said; None: at once.
         quiet: hours in which nothing is said.
         ladder: after how many quarantined days whom is told.
@@ -27,6 +28,7 @@ class ProjectPeople:
 
     zone: ZoneInfo = _UTC
     channel: str | None = None
+    mail: tuple[str, ...] = ()
     digest: time | None = None
     quiet: QuietHours | None = None
     ladder: Ladder = field(default_factory=Ladder)

@@ -29,6 +29,7 @@ def of(app: App, slug: str) -> dict[str, Any]:
     faults = found.faults if found else ()
     return {
         "channel": people.channel,
+        "mail": len(people.mail),
         "way": None if app.slack is None else "webhook" if isinstance(app.slack, Webhook) else "bot",
         "zone": str(people.zone),
         "ladder": _ladder(people),

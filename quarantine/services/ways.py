@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from quarantine.domain.chart import SizeChart
+from quarantine.domain.mail_content import MailContent
 from quarantine.domain.notice import Notice
 from quarantine.domain.sending import Ambiguous, Failed, Later, Sending, Sent
+from quarantine.mail import letters as mailing
+from quarantine.mail import sending
+from quarantine.mail.sending import MailServer
 from quarantine.pictures import png_of, svg_of
 from quarantine.services.app import App
 from quarantine.slack.messages import Message
@@ -17,9 +21,11 @@ from quarantine.store import threads
 from quarantine.store.engine import reading
 from quarantine.store.outbox import Form, Letter
 
-__all__ = ["PICTURE_TRIES", "Way", "way_to"]
+__all__ = ["MAIL", "PICTURE_TRIES", "Way", "way_to"]
 
 log = logging.getLogger("quarantine.deliver")
+MAIL = "mail:"
+"""What the channels of letters begin with; the address follows."""
 PICTURE_TRIES = 4
 """After so many tries a message goes without its picture, if that is what holds it up."""
 _PICTURE_PAUSES_S = (1.0, 2.0, 3.0)
@@ -38,7 +44,32 @@ class Way(Protocol):
 
 def way_to(app: App, project_id: int, channel: str) -> Way | None:
     """Return the way to a channel; None when the settings name none."""
+    if channel.startswith(MAIL):
+        return MailWay(app, app.mail, project_id, channel) if app.mail is not None else None
     return SlackWay(app, app.slack, project_id, channel) if app.slack is not None else None
+
+
+@dataclass(slots=True)
+class MailWay:
+    """To the mailbox of one person. What may have arrived is sent again, under the name of the first."""
+
+    app: App
+    server: MailServer
+    project_id: int
+    channel: str
+
+    def send(self, letter: Letter) -> Sending:
+        """Send one letter, its chart drawn now."""
+        content = MailContent.from_json(letter.content)
+        picture = png_of(svg_of(content.chart, ground="light")) if content.chart is not None else None
+        mail = mailing.Letter(
+            subject=content.subject,
+            text=content.text,
+            html=content.html,
+            picture=picture,
+            key=f"{self.app.people.address} {self.project_id} {letter.key} {letter.created_at.isoformat()}",
+        )
+        return sending.send(mail, self.channel.removeprefix(MAIL), self.server, at=letter.created_at)
 
 
 @dataclass(slots=True)

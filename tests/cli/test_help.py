@@ -12,6 +12,7 @@ DEEPER = {
     "reruns": ("list", "run"),
     "reach": ("add", "manifest"),
     "slack": ("test", "parked", "fake"),
+    "mail": ("test",),
     "project": ("create", "list"),
     "token": ("create", "list", "revoke"),
     "db": ("upgrade", "check"),

@@ -26,6 +26,17 @@ def test_a_trial_message_arrives(shell: Shell, slack: FakeSlack) -> None:
     assert slack.texts("C0LEDGER") == ["A trial message of quarantine"]
 
 
+def test_an_app_that_may_not_upload_is_told_so(shell: Shell, slack: FakeSlack) -> None:
+    """The message arrives all the same, and it is said what charts will look like."""
+    said = trial(shell, slack, "--token", TOKEN)
+    assert "words" not in said
+    assert len(slack.files) == 1
+    slack.faults.append(Fault(method="files.getUploadURLExternal", error="missing_scope"))
+    assert "files:write" in trial(shell, slack, "--token", TOKEN)
+    slack.faults.append(Fault(method="upload", status=500))
+    assert "could not be uploaded" in trial(shell, slack, "--token", TOKEN)
+
+
 @pytest.mark.parametrize(
     ("fault", "said"),
     [

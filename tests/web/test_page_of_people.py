@@ -2,14 +2,18 @@
 
 from functools import partial
 
-from quarantine.services import decisions
+from quarantine.domain.mail_content import MailContent
+from quarantine.services import decisions, letters
 from quarantine.services.deliver import deliver
 from quarantine.services.news import tell
 from quarantine.services.ownership import names_of_owners
 from quarantine.services.people import People, ProjectPeople
 from quarantine.services.quarantined_list import Wanted, quarantined_list
 from quarantine.slack.fake import FakeSlack
+from quarantine.store import projects
+from quarantine.store.engine import writing
 from tests.channels import connect
+from tests.postoffice import Mishap, open_office
 from tests.web.site import Site
 from tests.world import OWNER, PROJECT
 
@@ -69,3 +73,24 @@ def test_the_list_is_filtered_by_owner(site: Site) -> None:
     [owner] = told["owners"]
     assert len(quarantined_list(app, PROJECT, Wanted(owner=owner), owners=find)["rows"]) == 1
     assert quarantined_list(app, PROJECT, Wanted(owner="@somebody/else"), owners=find)["rows"] == []
+
+
+def test_a_parked_letter_is_shown_as_a_parked_message_is(site: Site) -> None:
+    """What the mail server said is words on the page, whatever it said."""
+    owned(site)
+    app = site.world.app
+    people = ProjectPeople(channel="C0GONE", mail=("lead@example.org",))
+    app.people = People(projects={PROJECT: people})
+    content = MailContent(subject="The <b>week</b>", text="x", html="x")
+    with open_office() as office:
+        app.mail = office.server()
+        office.mishaps.append(Mishap("rcpt", answer="550 <script>alert(1)</script>"))
+        with writing(app.engine) as connection:
+            project = projects.by_slug(connection, PROJECT, lock=True)
+            letters.post(connection, project, people.mail, content, key="k", now=app.clock())
+        assert deliver(app, by="one").parked == 1
+    page = site.page(POLICY)
+    page.check_inert()
+    assert "Reports are mailed to 1 address." in page.text
+    assert "The <b>week</b>" in page.text
+    assert "The server takes no mail for lead@example.org" in page.text
