@@ -12,9 +12,11 @@ from sqlalchemy import Connection
 
 from quarantine.domain.notice import Notice, NoticeKind
 from quarantine.policy.calendar import Period, due_periods
+from quarantine.services import letters
 from quarantine.services.app import App
 from quarantine.services.news import Desk
 from quarantine.services.weekly import gathered
+from quarantine.services.weekly_letter import letter_of
 from quarantine.services.weekly_notice import weekly_notice
 from quarantine.store import projects, weeks
 from quarantine.store.engine import reading, writing
@@ -59,6 +61,9 @@ def _tell(
         desk = Desk(app, connection, project, people, people.channel, now)
         thread = desk.thread_id(NoticeKind.WEEKLY, report["week"])
         desk.tell(thread, NoticeKind.WEEKLY, [], partial(_as_it_is, notice), mark="")
+    if people.mail:
+        letter = letter_of(report, address=app.people.address, missed=missed)
+        letters.post(connection, project, people.mail, letter, key=f"weekly:{report['week']}", now=now)
 
 
 def _as_it_is(notice: Notice, _day: str, _items: object) -> Notice:

@@ -299,3 +299,25 @@ def test_text_from_reports_stays_text(ledger: World) -> None:
     assert r"\*\*x\*\* \# y \<script\>" in said
     assert r"\[a\](b)" in said
     assert "\x1b" not in said
+
+
+def test_the_lead_is_written_to(ledger: World) -> None:
+    """One letter a person and week, with the whole report in plain text and the message in HTML, escaped."""
+    people = ProjectPeople(channel=None, mail=("lead@example.org", "second@example.org"))
+    ledger.app.people = People(projects={ledger.project: people}, address="https://q.example")
+    by_hand(ledger, "t1")
+    name = "t[<script>alert(1)</script>]"
+    ledger.send("odd", SUITE | {name: "P"})
+    by_hand(ledger, f"{CLASSNAME}::{name}")
+    to_monday(ledger)
+    assert [issue_due(ledger.app, ledger.project) for _ in range(2)] == [["2026-W02"], []]
+    found = rows(ledger, OUTBOX)
+    assert sorted(row["channel"] for row in found) == ["mail:lead@example.org", "mail:second@example.org"]
+    content = found[0]["content"]
+    assert content["subject"] == "ledger: 2 tests in quarantine, week 2026-W02"
+    assert content["text"].startswith("# ledger: quarantine in week 2026-W02")
+    assert "<script>" not in content["html"]
+    assert "&lt;script&gt;" in content["html"]
+    assert 'src="cid:chart@quarantine"' in content["html"]
+    assert "https://q.example/projects/ledger/weekly/2026-W02" in content["html"]
+    assert content["chart"]["weeks"][-1]["size"] == 2
