@@ -18,6 +18,7 @@ from quarantine.policy.history import History
 from quarantine.policy.wording import listed, named, plural
 from quarantine.services import assess, naming
 from quarantine.services.app import App
+from quarantine.services.birth import birth_of
 from quarantine.services.news import Desk
 from quarantine.services.news_wording import Item, test_path
 from quarantine.services.ownership import Owned, Owners, owners_of
@@ -47,6 +48,7 @@ class Overdue:
         reason: the sentence of its quarantine.
         proposal: what deleting it or letting it gate would cost; None unless it has come to that.
         lapsed: who had taken responsibility; "" for nobody.
+        birth: among which commits it began to flake, as `birth.birth_of` tells; None where nothing is known.
     """
 
     test: dict[str, Any]
@@ -59,6 +61,7 @@ class Overdue:
     reason: str
     proposal: Proposal | None
     lapsed: str
+    birth: Mapping[str, Any] | None = None
 
 
 def escalate(app: App, slug: str, *, once_a_day: bool = False) -> int:
@@ -146,6 +149,7 @@ class _Gathering:
             reason=str(rows[0]["reason"]),
             proposal=proposal,
             lapsed=responsible.by if responsible and step.is_proposal else "",
+            birth=birth_of(self.desk.connection, self.desk.project, self.columns[rows[0]["variant_hash"]], rows[0]),
         )
 
     def _since_entry(self, rows: Sequence[dict[str, Any]]) -> tuple[int, int]:
@@ -276,6 +280,7 @@ def _section(project: str, one: Overdue) -> Section:
     facts = [
         ("guards", _guarded(one.guards)),
         ("has hidden", _hidden(one)),
+        *((("came with", _came_with(one.birth)),) if one.birth and one.birth["commits"] else ()),
         ("leaves after", listed(list(one.lacking)) if one.lacking else "the next clean trunk build"),
         ("level", str(one.step.level)),
     ]
@@ -299,6 +304,16 @@ def _guarded(guards: tuple[str, ...] | None) -> str:
     if not guards:
         return "no file that another test does not reach as well"
     return f"{named(guards, _FILES_SHOWN)}: no other test reaches {'it' if len(guards) == 1 else 'them'}"
+
+
+def _came_with(birth: Mapping[str, Any]) -> str:
+    """Return the commits that its flaking came with: one, or the range, with 99 % confidence."""
+    commits = [str(commit)[:12] for commit in birth["commits"]]
+    count = len(commits) + birth["left_out"]
+    if count == 1:
+        return f"commit {commits[0]}"
+    after = f" after {str(birth['after'])[:12]}" if birth["after"] else ""
+    return f"one of {count:,} commits{after}, the last {commits[-1]}"
 
 
 def _hidden(one: Overdue) -> str:

@@ -13,6 +13,7 @@ from quarantine.policy.transitions import gates
 from quarantine.policy.wording import plural
 from quarantine.services import assess, naming, recompute
 from quarantine.services.app import App
+from quarantine.services.birth import birth_of
 from quarantine.services.gating import living
 from quarantine.store import builds, heads, histories, outcomes, projects, standings
 from quarantine.store.engine import reading
@@ -27,6 +28,7 @@ _LETTERS = {
     outcomes.SKIPPED: "S",
 }
 _FAILURES_SHOWN = 20
+_FLAKY = (Status.QUARANTINED, Status.HELD)
 
 
 def explain(app: App, slug: str, name: str, *, recomputed: bool = False) -> dict[str, Any]:
@@ -93,6 +95,7 @@ def _variant(
         "life": row["life"],
         "entry": entry.to_json() | {"lacking": list(entry.lacking)} if entry else None,
         "exit": leave.to_json() | {"lacking": list(leave.lacking)} if leave else None,
+        "birth": birth_of(connection, project, history, row) if row["status"] in _FLAKY else None,
         "heads": [head_to_json(head) for head in found],
         "builds": _builds(connection, project, named),
         "failures": failures,
