@@ -80,6 +80,8 @@ def proposed(connection: Connection, project: Project) -> list[dict[str, Any]]:
     One of which trunk runs the former name again, or no longer the present one, is left out.
     """
     rows = _still_so(connection, project, renames.open_ones(connection, project.id))
+    if not rows:
+        return []
     names = roster.rows(connection, project.id, {test for row in rows for test in (row["former"], row["present"])})
     stakes = _stakes(connection, project, [row["former"] for row in rows])
     told = [

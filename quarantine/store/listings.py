@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select
 
 from quarantine.domain.outcome import Lane, Status
-from quarantine.store.sql import CHUNK, in_chunks
+from quarantine.store.sql import CHUNK, dicts, in_chunks
 from quarantine.store.tables import (
     AUDIT,
     BUILD,
@@ -30,7 +30,7 @@ Pair = tuple[str, int]
 
 
 def _rows(connection: Connection, query: Select[Any]) -> list[dict[str, Any]]:
-    return [dict(row) for row in connection.execute(query).mappings().all()]
+    return dicts(connection, query)
 
 
 def _count(connection: Connection, of: Any, *which: ColumnElement[bool]) -> int:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Executable, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 Row = Mapping[str, Any]
@@ -27,6 +27,13 @@ def in_chunks(values: Iterable[T]) -> Iterator[Sequence[T]]:
     wanted = list(values)
     for start in range(0, len(wanted), CHUNK):
         yield wanted[start : start + CHUNK]
+
+
+def dicts(connection: Connection, query: Executable) -> list[dict[str, Any]]:
+    """Return every row of a query by its column names; for thousands of rows, which mappings would name one by one."""
+    result = connection.execute(query)
+    names = tuple(result.keys())
+    return [dict(zip(names, row, strict=True)) for row in result.all()]
 
 
 def last_number(connection: Connection, table: Table, project_id: int) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from quarantine.store.sql import in_chunks, last_number, upsert
+from quarantine.store.sql import dicts, in_chunks, last_number, upsert
 from quarantine.store.tables import STANDING, TRANSITION
 
 
@@ -26,7 +26,7 @@ def with_status(connection: Connection, project_id: int, *statuses: str) -> list
     """Return every standing row that has one of these statuses, the longest-standing first."""
     query = select(STANDING).where(STANDING.c.project_id == project_id, STANDING.c.status.in_(statuses))
     query = query.order_by(STANDING.c.since, STANDING.c.test, STANDING.c.variant_hash)
-    return [dict(row) for row in connection.execute(query).mappings().all()]
+    return dicts(connection, query)
 
 
 def with_any(connection: Connection, project_id: int, tests: Iterable[int]) -> set[int]:
