@@ -106,6 +106,8 @@ class Assessor:
             rows.append(self._head_row(place, test, int(attribution.fingerprints[place])) | known)
         standings.save(intake.connection, fresh)
         heads.insert(intake.connection, rows)
+        if np.count_nonzero(batch.first_failed):
+            heads.note_company(intake.connection, intake.project.id, batch.variant_hash, intake.seq)
         return confirmed
 
     def _head_row(self, place: int, test: int, fingerprint: int) -> dict[str, Any]:
@@ -128,7 +130,7 @@ class Assessor:
             "trunk_trials": int(history.trunk_trials[test]),
             "trunk_days": int(history.days[test]),
             "incident": None,
-            "company": self.batch.company_of(place),
+            "company": 0,
         }
 
     def entry(self, test: int) -> EntryAssessment | None:

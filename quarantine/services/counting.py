@@ -1,6 +1,5 @@
 """From one upload's runs to columns: who ran, what the first try did, which trials count, which are heads."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -54,7 +53,6 @@ class Batch:
     fresh: Mask
     called: Mapping[int, int] = field(default_factory=dict)
     _signatures: dict[int, str] = field(default_factory=dict)
-    _company: Counter[str] | None = None
 
     @property
     def first_failed(self) -> Mask:
@@ -76,12 +74,6 @@ class Batch:
         if place not in self._signatures:
             self._signatures[place] = signature(failed_try(self.runs[place]))
         return self._signatures[place]
-
-    def company_of(self, place: int) -> int:
-        """Return how many other tests failed their first try with the same signature."""
-        if self._company is None:
-            self._company = Counter(map(self.signature_of, np.flatnonzero(self.first_failed).tolist()))
-        return max(0, self._company[self.signature_of(place)] - 1)
 
     def failures(self) -> Iterator[tuple[int, Run]]:
         """Yield (place, run) for every run with a failed try."""

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, select, update
+from sqlalchemy import Connection, RowMapping, and_, func, select, update
 
 from quarantine.domain.evidence import Head
 from quarantine.domain.outcome import Lane
-from quarantine.store.tables import BUILD, HEAD
+from quarantine.store.tables import BUILD, FAILURE, HEAD
 
 _SIGN = 1 << 63
 
@@ -69,6 +69,23 @@ def confirm(connection: Connection, row: Mapping[str, Any], *, by: int, at: date
 def count_failed_rerun(connection: Connection, row: Mapping[str, Any], by: int = 1) -> None:
     """Note that the head's tree failed again when it was rerun."""
     connection.execute(update(HEAD).where(_is(row)).values(reruns_failed=HEAD.c.reruns_failed + by))
+
+
+def note_company(connection: Connection, project_id: int, variant_hash: str, build_seq: int) -> None:
+    """Note, of each head of a build, how many other tests failed with its signature there, in all of its parts."""
+    alike = FAILURE.alias("alike")
+    others = (
+        select(func.count() - 1)
+        .where(
+            alike.c.project_id == HEAD.c.project_id,
+            alike.c.build_seq == HEAD.c.build_seq,
+            alike.c.variant_hash == HEAD.c.variant_hash,
+            alike.c.signature == HEAD.c.signature,
+        )
+        .scalar_subquery()
+    )
+    which = and_(HEAD.c.project_id == project_id, HEAD.c.build_seq == build_seq, HEAD.c.variant_hash == variant_hash)
+    connection.execute(update(HEAD).where(which).values(company=func.coalesce(others, 0)))
 
 
 def assign_incident(connection: Connection, project_id: int, build_seqs: Iterable[int], incident: str) -> list[Any]:

@@ -6,6 +6,7 @@ Whether the flaky test fails is up to the wall clock. By its pause it fails in 3
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -51,6 +52,15 @@ FLAKY_NAME = "tests.test_delivery::test_a_second_try_keeps_the_reference"
 def rejecting(verdict: dict[str, Any]) -> set[str]:
     """Return the tests that reject."""
     return {one["name"] for one in verdict["tests"] if one["effect"] == "rejects"}
+
+
+def unlucky(verdict: dict[str, Any]) -> set[str]:
+    """Return the flake where the clock made it fail in every run of the head, as a loaded machine does now and then."""
+    return {
+        one["name"]
+        for one in verdict["tests"]
+        if one["name"] == FLAKY_NAME and re.match(r"It failed (\d+) of \1 runs", one["sentence"])
+    }
 
 
 def variant_of(ending: Ending, test: str) -> dict[str, Any]:
@@ -204,14 +214,17 @@ def test_the_ticket_is_solved_by_the_third_patch(ending: Ending) -> None:
     assert (worked.end.word, worked.end.attempts) == ("accepted", 3)
     first, second, third, whole = worked.verdicts
     assert [verdict["verdict"] for verdict in worked.verdicts] == ["reject", "reject", "accept", "accept"]
-    assert rejecting(first) == {"tests.test_render::test_the_printed_net_and_tax_add_up_to_the_printed_total"}
+    assert rejecting(first) - unlucky(first) == {
+        "tests.test_render::test_the_printed_net_and_tax_add_up_to_the_printed_total"
+    }
     assert "(Decimal('19.94') + Decimal('3.79')) == Decimal('23.72')" in first["record"]["text"]
-    assert rejecting(second) == {
+    assert rejecting(second) - unlucky(second) == {
         "tests.test_render::test_amounts_have_two_places_and_a_currency",
         "tests.test_render::test_thousands_are_set_apart_by_a_comma",
     }
     assert "'7.1 EUR' == '7.10 EUR'" in second["record"]["text"]
-    assert FLAKY_NAME not in worked.prompts[1] + worked.prompts[2]
+    for prompt, verdict in zip(worked.prompts[1:], (first, second), strict=False):
+        assert (FLAKY_NAME in prompt) <= bool(unlucky(verdict))
     assert "Decimal('23.72')" in worked.prompts[1]
     assert "Decimal('23.72')" not in worked.prompts[2]
     assert third["gating"]["ran"] < whole["gating"]["ran"] == whole["gating"]["of"]
