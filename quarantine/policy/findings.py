@@ -153,7 +153,8 @@ def _absent(test: TestFacts) -> Found | None:
         did = "passed" if test.base.passed else "failed"
         gone = Finding.TURNED_SKIPPED if test.is_skipped else Finding.VANISHED
         return Found(gone, Effect.REJECTS, f"It ran on the base, where it {did}, and {what} here.")
-    if not test.is_expected or (test.is_skipped and test.on_base):
+    runs_on_trunk = test.is_skipped and test.on_base is None and test.passes_on_trunk
+    if not (test.is_expected or runs_on_trunk) or (test.is_skipped and test.on_base):
         return None
     if test.is_elsewhere:
         return Found(Finding.VANISHED, Effect.REJECTS, f"It {what}, where trunk runs it, though it is in another one.")
@@ -161,10 +162,11 @@ def _absent(test: TestFacts) -> Found | None:
 
 
 def _expected(test: TestFacts, what: str) -> Found:
-    """Return the finding for a test that was expected to run and that the base says nothing about."""
+    """Return the finding for a test expected to run, or that runs on trunk, of which the base says nothing."""
     if test.is_skipped:
         on_base = "the base has not been run" if test.on_base is None else "the base's reports do not have it"
-        said, wanted = f"It was expected and {what}; {on_base}.", 1 if test.on_base is None else 0
+        why = "was expected" if test.is_expected else "passes on trunk"
+        said, wanted = f"It {why} and {what}; {on_base}.", 1 if test.on_base is None else 0
         return Found(Finding.TURNED_SKIPPED, Effect.UNDECIDED, said, base=wanted)
     if test.on_base is False:
         said = f"It was expected and {what}, but the base's reports do not have it either: is the name right?"

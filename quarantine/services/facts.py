@@ -191,8 +191,11 @@ class View:
 
     @cached_property
     def gone(self) -> Mask:
-        """Whether the base ran the test, and the head skips it, or has it not though the base ran no more than it."""
-        skipped = self.base.ran & self.head.seen & ~self.head.ran
+        """Whether the base ran the test, and the head skips it, or has it not though the base ran no more than it.
+
+        Where nothing like the judged build ran on the base, trunk says which tests run: a skip is seen even so.
+        """
+        skipped = (self.base.ran | self.usual) & self.head.seen & ~self.head.ran
         return skipped | (self.like.ran & ~self.head.ran) if self.case.told_all else skipped
 
     @property

@@ -202,6 +202,26 @@ def test_what_vanishes_or_turns_skipped_is_not_green(based: World) -> None:
     assert "t2" in verdict["record"]["text"]
 
 
+def test_what_the_change_skips_and_trunk_passes_waits_for_the_base(world: World) -> None:
+    """Where nothing ran on the base, a green run with a skip is not accepted: a run of the base tells who skips it."""
+    world.send("older", suite(t3="S"))
+    skips = suite(t2="S", t3="S")
+    verdict = ask(world, "head", skips)
+    assert (verdict["verdict"], findings(verdict)) == ("inconclusive", {"t2": ("turned-skipped", "undecided")})
+    assert (verdict["wanted"]["head"], verdict["wanted"]["base"]) == (0, 1)
+    assert verdict["tests"][0]["sentence"] == "It passes on trunk and is skipped; the base has not been run."
+    assert ask(world, "final", skips, question={"can_rerun": False})["verdict"] == "inconclusive"
+    told = settle(world, verdict, "head", base=[suite(t3="S")])
+    assert (told["verdict"], findings(told)) == ("reject", {"t2": ("turned-skipped", "rejects")})
+
+
+def test_what_the_base_skips_as_well_is_nobodys_business(world: World) -> None:
+    """Trunk's other runs had it, but here it is skipped with the change and without it."""
+    world.send("older", suite())
+    verdict = ask(world, "head", suite(t2="S"))
+    assert settle(world, verdict, "head", base=[suite(t2="S")])["verdict"] == "accept"
+
+
 def test_a_part_of_the_suite_is_measured_by_what_was_expected(based: World) -> None:
     """Of an incomplete build only what is expected, skipped, or ran on the base in the same command can be missing."""
     part = {"t1": "P", "t2": "P"}
