@@ -164,10 +164,9 @@ def _tried(test: FailingTest) -> tuple[str, str]:
 
 
 def _sentence(tests: Sequence[Repeat], worthy: int, budget: int) -> str:
-    left_out = sum(one.code in ("wide", "spent") for one in tests)
-    if not left_out:
+    chosen = sum(one.most > 0 for one in tests)
+    if chosen == worthy:
         return ""
-    chosen = worthy - left_out
     return (
         f"{plural(worthy, 'failing test')} for {_further(budget)}: {chosen or 'none'} of them "
         f"{'is' if chosen == 1 else 'are'} tried again."

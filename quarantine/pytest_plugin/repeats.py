@@ -35,9 +35,9 @@ class Repeats:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Wait for the last test, then go on. A loop that was stopped does not come this far."""
+        """Wait for the last test, then go on. A loop that was stopped raises, but in a worker, where it only ends."""
         result = yield
-        if not session.config.option.collectonly:
+        if not (session.config.option.collectonly or session.shouldfail or session.shouldstop):
             failing = set(self.tries.failing())
             items = [item for item in session.items if item.nodeid in failing and self._can_run_again(item)]
             made = {item.nodeid: len(self.tries.in_session(item.nodeid)) - 1 for item in items}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection
@@ -19,6 +20,8 @@ SOUND_BUILDS = 20
 _SUGGESTED = 5
 _SOUGHT_CHARACTERS = 200
 """SQLite looks for no longer a text."""
+_DEEPEST = 64
+"""Parts that may stand before a bare name. Unbounded, names of nothing but dots cost the square of their length."""
 
 
 def id_of(row: dict[str, Any]) -> str:
@@ -98,7 +101,7 @@ def find(connection: Connection, project: Project, name: str) -> dict[str, Any]:
 
 def bare_names(name: str) -> list[str]:
     """Return every suffix of a spelling that may be the bare name of the test, the longest first."""
-    return [name, *(name[match.end() :] for match in re.finditer(r"::|\.", name))]
+    return [name, *(name[match.end() :] for match in islice(re.finditer(r"::|\.", name), _DEEPEST))]
 
 
 def _ids(rows: Sequence[dict[str, Any]]) -> str:

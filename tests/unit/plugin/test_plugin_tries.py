@@ -275,13 +275,15 @@ def test_by_name(request):
     assert "passed when run again" not in ran.text
 
 
-def test_nothing_is_tried_again_after_a_stop(project: Project) -> None:
-    """A session that stops early has not run the suite, so that a further try would say nothing."""
+@pytest.mark.parametrize("words", [("-x",), ("-x", "-n", "1")], ids=" ".join)
+def test_nothing_is_tried_again_after_a_stop(project: Project, words: tuple[str, ...]) -> None:
+    """A session that stops early has not run the suite, so that a further try would say nothing; nor has a worker."""
     text = (
         "tries = []\n\ndef test_first():\n    tries.append(1)\n    assert len(tries) > 1\n\ndef test_b():\n    pass\n"
     )
-    ran = project.write(test_suite=text).pytest("--quarantine", "--quarantine-reruns", "1", "-x")
+    ran = project.write(test_suite=text).pytest("--quarantine", "--quarantine-reruns", "1", *words)
     assert ran.tries() == {"test_first": ["failed"]}
+    assert "passed when run again" not in ran.text
 
 
 def test_a_record_that_is_not_there_is_named(project: Project) -> None:

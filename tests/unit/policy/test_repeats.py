@@ -86,6 +86,12 @@ def test_workers_share_the_budget_of_one_session(workers: int) -> None:
     assert {one.code for one in left_out} <= {"wide", "spent"}
 
 
+def test_nothing_is_left_out_where_nothing_is_worth_a_try() -> None:
+    """A policy that has the head never rerun wants no tries either, whatever the budget."""
+    plan = plan_session(several_tests(3), Policy(verdict_reruns_most=0))
+    assert (plan.planned, plan.sentence) == (0, "")
+
+
 def test_nothing_failing_is_nothing_to_plan() -> None:
     """An empty question has an empty answer."""
     assert plan_session([], POLICY).tests == ()
