@@ -78,7 +78,7 @@ def fill(looker: Looker, name: str, typed: str) -> None:
 
 def press(looker: Looker) -> str:
     """Press the button of the form, and return what the page says of it, which has the focus then."""
-    looker.tab_to("form button[type=submit]")
+    looker.tab_to("main form button[type=submit]")
     status = looker.send()
     assert status == 200, looker.page.inner_text("main")[:600]
     assert looker.page.evaluate("document.activeElement.getAttribute('role')") == "status"
@@ -128,7 +128,7 @@ def test_what_is_wrong_is_beside_the_form_and_is_mended_there(site: Site, admin:
     begin(admin, "snooze")
     fill(admin, "until", in_days(site, 40))
     fill(admin, "reason", "new host on Monday")
-    admin.tab_to("form button[type=submit]")
+    admin.tab_to("main form button[type=submit]")
     assert admin.send() == 422
     admin.expect_refusal()
     assert "A snooze lasts until a date to come, at most 14 days." in admin.page.inner_text("[role=alert]")
@@ -165,7 +165,7 @@ def test_pages_with_forms_hold_up(site: Site, admin: Looker, subtests: pytest.Su
             check(admin)
     with subtests.test("refused"):
         admin.open(f"{HOME}/tests/t1?answer=regression")
-        admin.tab_to("form button[type=submit]")
+        admin.tab_to("main form button[type=submit]")
         assert admin.send() == 422
         admin.expect_refusal()
         check(admin)
